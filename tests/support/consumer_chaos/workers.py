@@ -167,7 +167,6 @@ class Workers:
             with suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.1, deadline_s - time.monotonic()))
             self._judge_end(name, child)
-        self._ending.clear()
 
     def kill_all(self) -> None:
         """End all workers at once, whatever they do."""

@@ -79,6 +79,35 @@ def test_sigterm_ends_a_program_without_groups(program: str) -> None:
 
 
 @pytest.mark.tests
+@pytest.mark.skipif(os.name == "nt", reason="its processes do not end by signals")
+def test_sigterm_that_another_thread_gets_ends_a_run() -> None:
+    """
+    Where a process is paused while the signal comes, any thread may get it. Python handles it in the main thread, and the system does
+    not wake that one.
+    """
+    program = """
+import concurrent.futures, sys, time, traceback
+from support.consumer_groups import fill
+stream, main = new_stream(), threading.get_ident()
+fill(stream, 1)
+
+def waits_for_handlers():
+    frames = [frame for frame, _ in traceback.walk_stack(sys._current_frames()[main])]
+    return concurrent.futures.wait.__code__ in [frame.f_code for frame in frames[1:]]
+
+def handle(batch):
+    while not waits_for_handlers():
+        time.sleep(0.01)
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+with new_group(stream) as group:
+    group.run(handle)
+    print("ended", flush=True)
+"""
+    assert run(program) == (0, "ended\n")
+
+
+@pytest.mark.tests
 def test_a_second_sigterm_is_part_of_the_first() -> None:
     """A program that was asked twice to end closes its group, and ends as it wants to."""
     program = """

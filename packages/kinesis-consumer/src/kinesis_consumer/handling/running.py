@@ -11,7 +11,7 @@ from attrs import define
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.handling.steps import Commit, Handler, Handling, Pause, Step, Steps, call, call_async
-from kinesis_consumer.worker import WorkerThreads
+from kinesis_consumer.worker import LONGEST_WAIT_S, WorkerThreads
 from kinesis_core import OptionError
 
 
@@ -45,7 +45,8 @@ class Run:
         with ThreadPoolExecutor(threads, "kinesis-handler") as pool:
             futures = [pool.submit(work) for _ in range(threads)]
             try:
-                wait(futures)
+                while wait(futures, LONGEST_WAIT_S).not_done:
+                    pass  # Python handles a signal in this thread, and does not wake it if another one has got the signal
             finally:
                 self.worker.stop()
         for future in futures:

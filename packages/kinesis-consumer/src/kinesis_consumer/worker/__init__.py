@@ -5,7 +5,7 @@ from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCa
 from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.sources import Source
 from kinesis_consumer.worker.tables import GroupTables
-from kinesis_consumer.worker.threads import WorkerThreads
+from kinesis_consumer.worker.threads import LONGEST_WAIT_S, WorkerThreads
 from kinesis_consumer.worker.worker import Worker
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Callbacks",
     "Coordinator",
     "GroupTables",
+    "LONGEST_WAIT_S",
     "LeaseCallback",
     "MetricCallback",
     "Source",

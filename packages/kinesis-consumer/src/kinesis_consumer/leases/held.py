@@ -122,9 +122,9 @@ class HeldLease:
         """
         Return whether a commit was written before the lease was lost. Looks once more if a write of it got no response.
 
-        Only the holder of a lease moves its checkpoint, and each change of owner grows the counter. So the first write after the
-        commit was sent says whether it was the commit. Later ones may have come after it or instead of it: another worker
-        that delivers the batch again commits the same.
+        Only the holder of a lease moves its checkpoint, and each change of owner grows the counter. So if the first write since then
+        has reached this checkpoint, it was the commit. After more writes it may have been another worker's, which has delivered the
+        batch again. A lease that stands before it proves that the commit was not made and, by its counter, that it never will be.
 
         Raises:
             LeaseLostError: Nobody knows.
@@ -132,8 +132,8 @@ class HeldLease:
         if self.lease.checkpoint == reached or self.lease.counter != self._unanswered:
             return self.lease.checkpoint == reached
         found = self._look()
-        if found is not None and found.counter == self._unanswered + 1:
-            return found.checkpoint == reached
+        if found is not None and (found.counter, found.checkpoint) == (self._unanswered + 1, reached):
+            return True
         if found is None or found.counter == self._unanswered or found.checkpoint >= reached:
             raise self._lost_error(may_be_committed=True)
         return False

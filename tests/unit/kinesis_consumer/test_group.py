@@ -9,6 +9,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ from attrs import define, evolve, field
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, LeaseLostError
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
-from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
-from kinesis_core import AccessDeniedError
+from kinesis_core import AccessDeniedError, UnavailableError
+from kinesis_core.leases import Item
 from kinesis_core.model import Page, Shard
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
@@ -294,6 +296,46 @@ def test_close_lets_everything_go() -> None:
     assert {item["leaseKey"] for item in table.scan()} == {*stream.shards, "Migration3.0"}
     with pytest.raises(StopIteration):
         next(group)
+
+
+@define
+class SilentTable(MemoryTable):
+    """A table whose updates are made without a response at times, and that cannot be read at others."""
+
+    is_silent: bool = False
+    is_unreadable: bool = False
+    commits: int = 0
+    """How many writes of commits got no response."""
+
+    def update(self, update: Update) -> Item | None:
+        item = MemoryTable.update(self, update)
+        if self.is_silent:
+            self.commits += "checkpoint" in update.set
+            raise UnavailableError("The response is lost.")
+        return item
+
+    def get(self, key: str) -> Item | None:
+        if self.is_unreadable:
+            raise UnavailableError("The table cannot be reached.")
+        return MemoryTable.get(self, key)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_group_that_is_closed_during_a_commit(is_known: bool) -> None:
+    """A commit that waits for a response ends when the group is closed. It says whether it was made, or that nobody knows."""
+    stream, table = new_stream(), SilentTable()
+    fill(stream, 1)
+    with new_group(stream, table) as group, ThreadPoolExecutor(1) as pool:
+        batch = next(group)
+        table.is_silent, table.is_unreadable = True, not is_known
+        committing = pool.submit(batch.commit)
+        wait_until(lambda: table.commits)
+        group.close()
+        error = committing.exception(PATIENCE_S)
+    table.is_unreadable = False
+    assert leases_of(table)[SHARD].checkpoint == batch.end
+    assert (batch.is_committed, batch.may_be_committed) == (is_known, not is_known)
+    assert is_known is (error is None)
 
 
 def test_a_batch_in_hand_at_close_is_lost() -> None:

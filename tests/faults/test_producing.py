@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from hashlib import md5
@@ -89,6 +90,69 @@ def test_every_user_record_is_there_and_every_copy_is_explained(
     assert totals.user_records == ROWS
     assert totals.resent == mishaps.unsure
     assert totals.requests == emulator.calls.count("PutRecords")
+
+
+OK = {"ShardId": "shardId-000000000000", "SequenceNumber": "4966"}
+REFUSED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service failure."}
+
+
+def successful(results: Any, failed: Any = 0) -> Callable[[int], bytes]:
+    """Return the body of a successful response to a request, by its number of records."""
+    return lambda count: json.dumps({"FailedRecordCount": failed, "Records": results(count)}).encode()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda _: b"",
+        lambda _: b"{}",
+        lambda _: b'{"FailedRecordCount":0}',
+        successful(lambda _: None),
+        successful(lambda _: []),
+        successful(lambda count: [OK] * (count - 1)),
+        successful(lambda count: [OK] * (count + 1)),
+        successful(lambda count: [*[OK] * (count - 1), {}]),
+        successful(lambda count: [*[OK] * (count - 1), {"ShardId": OK["ShardId"]}]),
+        successful(lambda count: [*[OK] * (count - 1), REFUSED]),
+        successful(lambda count: [OK] * count, failed=1),
+    ],
+    ids=[
+        "empty",
+        "no members",
+        "no results",
+        "null",
+        "none",
+        "one too few",
+        "one too many",
+        "an empty result",
+        "a result without a number",
+        "an error that is not counted",
+        "a count without an error",
+    ],
+)
+def test_a_response_that_does_not_fit_the_request_counts_nothing_as_written(
+    emulator: Emulator, body: Callable[[int], bytes], enabled: bool
+) -> None:
+    """A request whose successful response does not say what became of each record is sent again, and counted as `resent`."""
+    requests = 0
+
+    def fault(request: Request) -> Fault | None:
+        nonlocal requests
+        requests += request.action == "PutRecords"
+        if request.action != "PutRecords" or requests != 2:
+            return None
+        return Fault(status=200, body=body(len(request.params["Records"])))  # and nothing is stored
+
+    emulator.settings.fault = fault
+    with open_producer(emulator, aggregation_enabled=enabled, aggregation_max_size=64) as producer:
+        producer.put(b"first", "k")  # after it, the shards of plain records are of no interest for a while
+        producer.flush()
+        data = [b"%d" % number for number in range(20)]
+        producer.put_columns(data, ["k"] * 20)
+        totals = producer.flush()
+    assert copies(emulator) == Counter([b"first", *data])
+    assert (totals.user_records, totals.resent, totals.requests) == (20, 20, 2)
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -116,11 +116,57 @@ def test_a_body_is_a_page_or_malformed(body: bytes, with_data: bool) -> None:
 
 
 @given(bodies, st.booleans())
-def test_a_response_to_a_put_has_a_result_for_each_record(body: bytes, with_results: bool) -> None:
-    """A decoded response has a result for each record, or shows that all were written."""
+def test_any_bytes_are_a_response_to_a_put_or_malformed(body: bytes, with_results: bool) -> None:
+    """Any bytes are a response with an outcome for each record, or a malformed response. Nothing else is raised."""
     with suppress(MalformedResponseError):
         response = wire_cbor.decode_put_response(body, 2, with_results)
-        assert len(response.results) == 2 or (response.failed == 0 and not with_results)
+        assert len(response.results) == (2 if response.failed or with_results else 0)
+
+
+members = st.none() | st.sampled_from(["", "x", "4966"])
+results = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(["ShardId", "SequenceNumber", "ErrorCode", "ErrorMessage"], members)
+)
+WRITTEN = PUT["Records"][0]
+
+
+@given(
+    st.lists(st.just(WRITTEN) | st.sampled_from(PUT["Records"]) | results, max_size=4),
+    st.sampled_from([None, 0, 0, 1, 2]),
+    st.integers(0, 4),
+)
+def test_a_response_to_a_put_says_what_became_of_each_record(
+    results: list[dict[str, str | None]], count: int | None, records: int
+) -> None:
+    """
+    In both formats, and whether the caller wants the results or not, a response is taken if it has a result for each
+    record, with a shard and a number or with an error code, and no other number of failures.
+    """
+    failed = sum(result.get("ErrorCode") is not None for result in results)
+    is_whole = len(results) == records and all(
+        result["ErrorCode"] if result.get("ErrorCode") is not None else is_written(result)
+        for result in results
+    )
+    is_whole = is_whole and all(result.get(name) != "" for result in results for name in NAMES)
+    body = {"FailedRecordCount": count, "Records": results}
+    for with_results in (True, False):
+        for codec, encoded in ((wire, json.dumps(body).encode()), (wire_cbor, cbor2.dumps(body))):
+            if not (is_whole and count in (None, failed)):
+                with pytest.raises(MalformedResponseError):
+                    codec.decode_put_response(encoded, records, with_results)
+                continue
+            found = codec.decode_put_response(encoded, records, with_results)
+            assert found.failed == failed
+            expected = [(r.get("ShardId"), r.get("ErrorCode")) for r in results]
+            got = [(result.shard_id, result.error_code) for result in found.results]
+            assert got == (expected if failed or with_results else [])
+
+
+NAMES = ("ShardId", "SequenceNumber", "ErrorCode")
+
+
+def is_written(result: dict[str, str | None]) -> bool:
+    return bool(result.get("ShardId") and result.get("SequenceNumber"))
 
 
 @given(bodies)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import operator
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -159,12 +161,29 @@ def test_a_body_is_a_page_or_refused(body: bytes, with_data: bool) -> None:
             assert all(record.arrived_ms is None or record.arrived_ms >= 0 for record in page.records)
 
 
-@given(bodies(PUT), st.booleans())
-def test_a_response_to_a_put_has_a_result_for_each_record(body: bytes, with_results: bool) -> None:
-    """A decoded response has a result for each record, or shows that all were written."""
-    with suppress(MalformedResponseError):
+PUT_OF_WRITTEN = {"FailedRecordCount": 0, "Records": PUT["Records"][:1] * 2}
+
+
+@given(bodies(PUT, PUT_OF_WRITTEN), st.booleans())
+def test_a_response_to_a_put_says_what_became_of_each_record(body: bytes, with_results: bool) -> None:
+    """
+    A decoded response has two results for two records, each with a shard and a number or with an error code.
+
+    Whether the caller wants the results changes neither the outcome nor what is malformed.
+    """
+    try:
+        members = json.loads(body)["Records"]
+        failed = [bool(member.get("ErrorCode")) for member in members]
+        written = [bool(member.get("ShardId") and member.get("SequenceNumber")) for member in members]
         response = decode_put_response(body, 2, with_results)
-        assert len(response.results) == 2 or (response.failed == 0 and not with_results)
+    except (MalformedResponseError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        with pytest.raises(MalformedResponseError):
+            decode_put_response(body, 2, not with_results)
+        return
+    assert len(members) == 2
+    assert all(map(operator.or_, failed, written))
+    assert response.failed == sum(failed)
+    assert len(response.results) == (2 if any(failed) or with_results else 0)
 
 
 header_values = st.text(max_size=20) | st.sampled_from(["event", "exception", "error", "initial-response"])

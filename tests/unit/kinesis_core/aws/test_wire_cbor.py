@@ -11,7 +11,7 @@ import pytest
 
 from kinesis_core.aws import wire, wire_cbor
 from kinesis_core.errors import MalformedResponseError
-from kinesis_core.model import Page, PutEntry, PutResponse, PutResult, Record
+from kinesis_core.model import Page, PutEntry, PutResponse, PutResult, Record, WrittenResult
 
 NUMBER = "49660000000000000000000000000000000000000000000000000001"
 ARRIVED_MS = 1_790_000_012_345
@@ -207,11 +207,12 @@ PUT: dict[str, Any] = {
 
 def test_a_response_to_a_put() -> None:
     """A response has one result per record. Without failures they can be left out."""
-    results = [PutResult("shardId-1"), PutResult(None, "x", "y")]
+    results = [PutResult("shardId-1", sequence_number="5"), PutResult(None, "x", "y")]
     assert wire_cbor.decode_put_response(cbor2.dumps(PUT), 2, False) == PutResponse(1, results)
     good = cbor2.dumps({"FailedRecordCount": 0, "Records": PUT["Records"][:1] * 2})
     assert wire_cbor.decode_put_response(good, 2, False) == PutResponse(0, ())
-    assert wire_cbor.decode_put_response(good, 2, True) == PutResponse(0, results[:1] * 2)
+    written = WrittenResult(shard_id="shardId-1", sequence_number="5")
+    assert wire_cbor.decode_put_response(good, 2, True) == PutResponse(0, [written] * 2)
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,8 @@ def test_a_response_to_a_put() -> None:
         b"",
         cbor2.dumps([]),
         cbor2.dumps({"Records": []}),
+        cbor2.dumps({"FailedRecordCount": 0}),
+        cbor2.dumps({"FailedRecordCount": 0, "Records": PUT["Records"]}),
         cbor2.dumps(PUT | {"FailedRecordCount": 0.0}),
         cbor2.dumps(PUT | {"FailedRecordCount": False}),
         cbor2.dumps(PUT | {"FailedRecordCount": 2}),

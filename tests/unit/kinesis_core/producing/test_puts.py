@@ -52,13 +52,27 @@ def test_results_keep_their_order() -> None:
     ]
 
 
-def test_results_are_decoded_only_on_request() -> None:
-    """The results of a request without failures are decoded only on request."""
-    body = response({"ShardId": "s", "SequenceNumber": "1"})
+WRITTEN = {"ShardId": "s", "SequenceNumber": "1"}
+REFUSED = {"ErrorCode": "C", "ErrorMessage": "m"}
+
+
+def test_results_are_returned_only_on_request() -> None:
+    """The results of a request without failures are verified, and returned only on request."""
+    body = response(WRITTEN)
     assert decode_put_response(body, 1, with_results=False).results == ()
-    assert len(decode_put_response(body, 1, with_results=True).results) == 1
+    assert [result.shard_id for result in decode_put_response(body, 1, with_results=True).results] == ["s"]
 
 
+@pytest.mark.parametrize("with_results", [True, False])
+@pytest.mark.parametrize("count", ["", '"FailedRecordCount": null, ', '"FailedRecordCount": 1, '])
+def test_the_results_say_what_failed(count: str, with_results: bool) -> None:
+    """The number of failures may be left out, as the API allows. An error code means a failure, whatever stands beside it."""
+    body = f'{{{count}"Records": [{json.dumps(WRITTEN)}, {json.dumps(WRITTEN | REFUSED)}]}}'.encode()
+    found = decode_put_response(body, 2, with_results)
+    assert (found.failed, [result.error_code for result in found.results]) == (1, [None, "C"])
+
+
+@pytest.mark.parametrize("with_results", [True, False])
 @pytest.mark.parametrize(
     "body",
     [
@@ -68,15 +82,23 @@ def test_results_are_decoded_only_on_request() -> None:
         b"\xff",
         b"<html></html>",
         b'{"FailedRecordCount": 0}',
+        b'{"FailedRecordCount": 0, "Records": null}',
         b'{"FailedRecordCount": "0", "Records": []}',
+        b'{"FailedRecordCount": 0, "Records": [null]}',
         response(),
-        response({"ShardId": "s"}, {"ShardId": "s"}),
-        response({"ErrorCode": "C"}),
-        response({"ShardId": "s"}, failed=1),
+        response(WRITTEN, WRITTEN),
+        response(REFUSED),
+        response(WRITTEN, failed=1),
+        response({}),
+        response({"ShardId": "s"}),
+        response({"SequenceNumber": "1"}),
+        response({"ShardId": "s", "SequenceNumber": ""}),
+        response({"ShardId": "", "SequenceNumber": "1"}),
+        response({"ErrorCode": ""}, failed=1),
     ],
 )
-def test_a_malformed_response_is_an_error(body: bytes) -> None:
-    """A successful status with a damaged body, or one that does not fit the request, is a retryable error."""
+def test_a_malformed_response_is_an_error(body: bytes, with_results: bool) -> None:
+    """A successful status with a body that does not say for the record what became of it is a retryable error."""
     with pytest.raises(MalformedResponseError) as caught:
-        decode_put_response(body, 1, with_results=True)
+        decode_put_response(body, 1, with_results)
     assert caught.value.retryable

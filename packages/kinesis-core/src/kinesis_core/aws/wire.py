@@ -18,6 +18,7 @@ from kinesis_core.model import (
     Record,
     RecordColumns,
     SubscribedPage,
+    WrittenResult,
 )
 from kinesis_core.native import find_native
 
@@ -140,20 +141,26 @@ class _PutRequest(msgspec.Struct, omit_defaults=True):
     stream_name: str | None = msgspec.field(name="StreamName", default=None)
 
 
-class PutCount(msgspec.Struct):
-    """The member of such a body that says whether to decode the others."""
-
-    failed: int = msgspec.field(name="FailedRecordCount")
-
-
-class PutBody(PutCount):
+class PutBody(msgspec.Struct):
     """The body of a response to PutRecords."""
 
-    results: list[PutResult] = msgspec.field(name="Records")
+    results: Sequence[PutResult] = msgspec.field(name="Records")
+    failed: int | None = msgspec.field(name="FailedRecordCount", default=None)
+    """None where the server leaves it out, as the API allows. The results say the same."""
+
+
+class WrittenBody(PutBody):
+    """
+    The usual body: every record was written, which the decoder verifies.
+
+    Decoding it takes 4/5 of the time of a `PutBody` whose results are verified in Python.
+    """
+
+    results: list[WrittenResult] = msgspec.field(name="Records")
 
 
 _encoder = msgspec.json.Encoder()
-_count_decoder = msgspec.json.Decoder(PutCount)
+_written_decoder = msgspec.json.Decoder(WrittenBody)
 _put_decoder = msgspec.json.Decoder(PutBody)
 
 
@@ -192,34 +199,51 @@ def decode_put_response(body: bytes, records: int, with_results: bool) -> PutRes
     """
     Decode the body of a successful response to a request of *records* records.
 
-    Without *with_results* the results of a response without failures are skipped, which saves half the time.
+    Without *with_results* a response without failures is returned without results.
 
     Raises:
-        MalformedResponseError: The body is no such response. It is unknown which records were written.
+        MalformedResponseError: The body does not say for each record what became of it.
     """
     try:
-        if not with_results and _count_decoder.decode(body).failed == 0:
-            return PutResponse(0, ())
-        response = _put_decoder.decode(body)
+        response = _decode_put(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise malformed_put(str(error)) from error
-    return check_put(response, records)
+    return check_put(response, records, with_results)
 
 
-def check_put(response: PutBody, records: int) -> PutResponse:
+def _decode_put(body: bytes) -> PutBody:
+    try:
+        return _written_decoder.decode(body)
+    except msgspec.ValidationError:
+        return _put_decoder.decode(body)
+
+
+def check_put(response: PutBody, records: int, with_results: bool) -> PutResponse:
     """
     Return the outcome of a request of *records* records.
 
     Raises:
-        MalformedResponseError: The numbers of results and failures contradict each other.
+        MalformedResponseError: A record has no result, or one that says neither where it was written nor why not; or the
+            number of failures is another one.
     """
-    failed = sum(result.error_code is not None for result in response.results)
-    if len(response.results) != records or failed != response.failed:
+    results = response.results
+    failed = 0 if isinstance(response, WrittenBody) else _count_failed(results)
+    if len(results) != records or response.failed not in (None, failed):
         raise malformed_put(
-            f"{len(response.results)} results, {failed} of them failures, for {records} records, of which "
+            f"{len(results)} results, {failed} of them failures, for {records} records, of which "
             f"{response.failed} are said to have failed"
         )
-    return PutResponse(failed, response.results)
+    return PutResponse(failed, results if failed or with_results else ())
+
+
+def _count_failed(results: Sequence[PutResult]) -> int:
+    failed = 0
+    for result in results:
+        if result.error_code is not None:
+            failed += 1
+        elif result.shard_id is None or result.sequence_number is None:
+            raise malformed_put("a result has neither a shard and a sequence number nor an error code")
+    return failed
 
 
 def malformed_put(reason: str) -> MalformedResponseError:

@@ -19,7 +19,7 @@ import msgspec
 from kinesis_core.aws.wire import (
     PageWithoutData,
     PutBody,
-    PutCount,
+    WrittenBody,
     are_decimal,
     check_put,
     malformed_page,
@@ -181,16 +181,20 @@ def decode_put_response(body: bytes, records: int, with_results: bool) -> PutRes
     Decode the body of a successful response to a request of *records* records, like `wire.decode_put_response`.
 
     Raises:
-        MalformedResponseError: The body is no such response. It is unknown which records were written.
+        MalformedResponseError: The body does not say for each record what became of it.
     """
     try:
-        value = decode_response(body)
-        if not with_results and msgspec.convert(value, PutCount).failed == 0:
-            return PutResponse(0, ())
-        response = msgspec.convert(value, PutBody, builtin_types=(bytes,))
+        response = _read_put(decode_response(body))
     except _MALFORMED as error:
         raise malformed_put(_reason(error)) from error
-    return check_put(response, records)
+    return check_put(response, records, with_results)
+
+
+def _read_put(value: Any) -> PutBody:
+    try:
+        return msgspec.convert(value, WrittenBody, builtin_types=(bytes,))
+    except msgspec.ValidationError:
+        return msgspec.convert(value, PutBody, builtin_types=(bytes,))
 
 
 def _reason(error: Exception) -> str:

@@ -20,7 +20,7 @@ from kinesis_core.model.entry_columns import (
 )
 from kinesis_core.model.estimates import Estimate
 from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
-from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult
+from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult, WrittenResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
 from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
@@ -104,6 +104,7 @@ __all__ = [
     "StreamSummary",
     "SubscribedPage",
     "TrimHorizon",
+    "WrittenResult",
     "ancestors",
     "begins_inside_aggregates",
     "by_id",

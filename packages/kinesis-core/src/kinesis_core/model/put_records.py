@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 from attrs import frozen
+from msgspec import Meta
 
 MAX_PUT_RECORDS = 500
 """The maximum number of records in one request."""
@@ -26,16 +28,28 @@ class PutEntry(msgspec.Struct, gc=False, omit_defaults=True):
     explicit_hash_key: str | None = msgspec.field(name="ExplicitHashKey", default=None)
 
 
+_Text = Annotated[str, Meta(min_length=1)]
+
+
 class PutResult(msgspec.Struct, gc=False):
     """
-    The outcome for one record: the shard it was written to, or an error code.
+    The outcome for one record: the shard it was written to and its number there, or an error code.
 
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecordsResultEntry.html
     """
 
-    shard_id: str | None = msgspec.field(name="ShardId", default=None)
-    error_code: str | None = msgspec.field(name="ErrorCode", default=None)
+    shard_id: _Text | None = msgspec.field(name="ShardId", default=None)
+    error_code: _Text | None = msgspec.field(name="ErrorCode", default=None)
     error_message: str | None = msgspec.field(name="ErrorMessage", default=None)
+    sequence_number: _Text | None = msgspec.field(name="SequenceNumber", default=None)
+
+
+class WrittenResult(PutResult, gc=False, kw_only=True):
+    """The outcome for a record that was written."""
+
+    shard_id: _Text = msgspec.field(name="ShardId")
+    sequence_number: _Text = msgspec.field(name="SequenceNumber")
+    error_code: None = msgspec.field(name="ErrorCode", default=None)
 
 
 @frozen

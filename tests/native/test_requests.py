@@ -29,7 +29,7 @@ from support.examples import examples
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
 from support.native import require_native
-from support.native_rows import as_columns, bounds, make_router, row_lists, rows_of
+from support.native_rows import as_columns, bounds, make_router, mixtures, row_lists, rows_of
 
 native = require_native()
 
@@ -73,11 +73,14 @@ def facts(batch: ShardBatch) -> tuple[str, list[PutEntry], int, int, bool]:
 
 
 @settings(deadline=None)
-@given(row_lists, st.booleans(), bounds, sizes, cuts, st.booleans())
+@given(row_lists | mixtures, st.booleans(), bounds, sizes, cuts, st.booleans())
 def test_same_batches(
     rows: list[Any], with_hash_keys: bool, starts: set[int], max_bytes: int, at: list[int], aggregated: bool
 ) -> None:
-    """A producer makes the same records, byte for byte, also of an aggregate that several chunks fill."""
+    """
+    A producer makes the same records, byte for byte: also of an aggregate that several chunks fill, and of rows that are
+    aggregates already.
+    """
     theirs = chunks(rows_of(rows, with_hash_keys), at)
     ours = list(map(as_columns, theirs))
     assert pack(ours, starts, max_bytes, aggregated) == pack(theirs, starts, max_bytes, aggregated)

@@ -8,12 +8,13 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.aggregation import AggregateBuilder, UserRecords, unpack
-from kinesis_core.model import MAX_PUT_RECORDS
+from kinesis_core.aggregation import AggregateBuilder, UserRecords, is_aggregate, unpack
+from kinesis_core.model import MAX_PUT_RECORDS, PutEntry
 from kinesis_core.model.put_records import MAX_PUT_BYTES
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY
+from support.aggregates import MAGIC, aggregate, sealed
 from support.examples import examples
 from support.fake_puts import Desk, FakePuts, FaultRates, payloads_of
 
@@ -83,6 +84,45 @@ def test_packing_keeps_bounds_and_shards(
         aggregate = unpack(entry.data)
         assert aggregate is None or (aggregated and len(aggregate.data) > 1 and len(entry.data) <= max_bytes)
     assert desk.accumulator.counts.held_bytes == 0
+
+
+aggregates = (
+    st.lists(st.tuples(few_keys, hash_keys, st.binary(max_size=30)), min_size=1, max_size=5).map(aggregate)
+    | st.binary(min_size=1, max_size=30).map(sealed)  # a message that nobody can read
+)
+near_aggregates = st.one_of(
+    aggregates.map(lambda data: data[:-1]),
+    aggregates.map(lambda data: data + b"\x00"),
+    aggregates.map(lambda data: data[1:]),
+    st.just(sealed(b"")),
+    st.binary(max_size=40).map(MAGIC.__add__),
+)
+mixtures = st.lists(
+    st.tuples(aggregates | near_aggregates | st.binary(max_size=60), few_keys, hash_keys), max_size=60
+)
+
+
+@settings(deadline=None, max_examples=examples(100))
+@given(mixtures, sizes, st.integers(1, 3), st.booleans())
+def test_rows_that_are_aggregates_already_are_records_of_their_own(
+    rows: list[tuple[bytes, str, str | None]], max_bytes: int, shards: int, aggregated: bool
+) -> None:
+    """
+    Whatever its neighbours are, a row that is an aggregate is stored as it is, with its own keys. So readers get what they
+    get if each row is put alone: unpacked or not.
+    """
+    puts, alone = FakePuts().create(shards), FakePuts().create(shards)
+    desk = Desk.open(puts, ProducerSettings(aggregation_enabled=aggregated, aggregation_max_size=max_bytes))
+    desk.put(_rows(rows))
+    desk.flush()
+    for row in rows:
+        alone.put_records([PutEntry(*row)])
+    assert Counter(puts.user_records()) == Counter(alone.user_records())
+    stored = Counter((e.data, e.partition_key, e.explicit_hash_key) for e, _ in puts.stored)
+    whole = Counter(row for row in rows if is_aggregate(row[0]))
+    assert not whole - stored
+    packed = [unpack(data) for data, _, _ in (stored - whole).elements()]
+    assert sum(1 if found is None else len(found.data) for found in packed) == len(rows) - whole.total()
 
 
 @settings(deadline=None, max_examples=examples(60))

@@ -13,6 +13,7 @@ from kinesis_core.producing.router import Router
 from kinesis_core.producing.row_columns import RowColumns, columns_of
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, random_keys
+from support.aggregates import aggregate
 
 Row = tuple[bytes, str, "str | None"]
 
@@ -25,6 +26,11 @@ keys = _few | _few | _texts | _odd
 hash_keys = st.none() | st.integers(0, MAX_HASH_KEY).map(str) | st.sampled_from(["0", str(MAX_HASH_KEY)])
 payloads = st.binary(max_size=300) | st.integers(0, 3_000).map(bytes)
 row_lists = st.lists(st.tuples(payloads, keys, hash_keys), min_size=1, max_size=60)
+aggregates = st.lists(st.tuples(_few, hash_keys, st.binary(max_size=30)), min_size=1, max_size=5).map(
+    aggregate
+)
+mixtures = st.lists(st.tuples(payloads | aggregates, _few, hash_keys), min_size=1, max_size=60)
+"""Rows, and rows that are aggregates already."""
 bounds = st.sets(st.integers(1, MAX_HASH_KEY), max_size=6)
 """First hash keys of all shards but the first."""
 

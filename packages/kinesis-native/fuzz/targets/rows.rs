@@ -52,7 +52,7 @@ fn pack(rows: &PutRows, max_bytes: usize) {
         let mut builder = AggregateBuilder::new(max_bytes);
         let stop = builder.fill(rows, start);
         if stop == start {
-            start += 1; // a row that is larger than an aggregate is put alone
+            start += 1; // a row that fits into no aggregate is put alone
             continue;
         }
         let entries = builder.take().expect("rows with keys");

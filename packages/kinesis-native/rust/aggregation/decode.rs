@@ -47,6 +47,11 @@ pub fn unpack<'a>(records: &[&'a [u8]]) -> Mine<Vec<Option<Aggregate<'a>>>> {
         .collect()
 }
 
+/// Return whether *data* begins and ends as an aggregate does: with the magic number, and with the MD5 of what is between.
+pub fn is_aggregate(data: &[u8]) -> bool {
+    split(data).is_some_and(|(message, digest)| digests(&[message])[0] == digest)
+}
+
 /// Return the message and the checksum of *data* if it has the form of an aggregate.
 fn split(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = data.strip_prefix(&MAGIC)?;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-use crate::aggregation::decode::MAGIC;
+use crate::aggregation::decode::{MAGIC, is_aggregate};
 use crate::md5_lanes::{Digest, digests};
 use crate::mine::{Mine, NotMine};
 use crate::producing::columns::{Columns, Row};
@@ -71,6 +71,8 @@ impl Table {
 }
 
 /// Collects user records of one shard while the aggregate stays within the given size.
+///
+/// Data that is an aggregate itself fits into no aggregate: a reader unpacks once, and would return it as data.
 #[pyclass(module = "kinesis_native")]
 pub struct AggregateBuilder {
     max_bytes: usize,
@@ -88,7 +90,7 @@ pub struct AggregateBuilder {
 }
 
 impl AggregateBuilder {
-    /// Add *row* if it fits. Returns whether it did.
+    /// Add *row* if it fits. Returns whether it did. An aggregate fits into no other one.
     fn add(&mut self, row: &Row) -> bool {
         let key = row.key.unwrap_or_default();
         let (index, key_bytes) = self.keys.look_up(key);
@@ -101,7 +103,7 @@ impl AggregateBuilder {
             + row.hash_key.map_or(0, |_| 1 + varint_bytes(hash_index as usize))
             + delimited_bytes(row.data.len());
         let grown_bytes = self.size_bytes + key_bytes + hash_key_bytes + delimited_bytes(inside);
-        if grown_bytes > self.max_bytes {
+        if grown_bytes > self.max_bytes || is_aggregate(row.data) {
             return false;
         }
         if key_bytes > 0 {
@@ -236,6 +238,17 @@ mod tests {
         assert_eq!((builder.size_bytes, builder.count, builder.tables.len()), (FRAME_BYTES, 0, 0));
         assert!(builder.add(&row(b"123", b"k", None)));
         assert_eq!(builder.size_bytes, FRAME_BYTES + 12);
+    }
+
+    #[test]
+    fn an_aggregate_fits_into_no_other_one() {
+        let mut builder = AggregateBuilder::new(10_000);
+        let mut data = [&MAGIC[..], b"any message", &digests(&[b"any message"])[0]].concat();
+        assert!(!builder.add(&row(&data, b"k", None)));
+        assert!(!builder.add(&row(&data, b"k", Some(b"7"))));
+        data.pop();
+        assert!(builder.add(&row(&data, b"k", None)));
+        assert_eq!(builder.count, 1);
     }
 
     #[test]

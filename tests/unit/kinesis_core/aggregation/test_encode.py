@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aggregation import MAGIC, AggregateBuilder, UserRecords, unpack
+from kinesis_core.aggregation import MAGIC, AggregateBuilder, UserRecords, is_aggregate, unpack
 from kinesis_core.aggregation import encode as encoding
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "aggregates" / "aws-kinesis-agg.json"
@@ -16,10 +16,19 @@ ENOUGH = 10 * 1024 * 1024
 
 @pytest.mark.parametrize("case", json.loads(GOLDEN.read_text()), ids=lambda case: str(case["name"]))
 def test_writes_what_another_implementation_writes(case: dict[str, Any]) -> None:
-    """The bytes are those of the npm package aws-kinesis-agg, if that keeps the order of keys."""
+    """
+    The bytes are those of the npm package aws-kinesis-agg, if that keeps the order of keys. It also packs an aggregate into
+    another one.
+    """
     builder = AggregateBuilder(ENOUGH)
-    for row in case["user_records"]:
-        assert builder.add(base64.b64decode(row["data"]), row["partition_key"], row["explicit_hash_key"])
+    rows = [
+        (base64.b64decode(row["data"]), row["partition_key"], row["explicit_hash_key"])
+        for row in case["user_records"]
+    ]
+    added = [builder.add(*row) for row in rows]
+    assert added == [not is_aggregate(data) for data, _, _ in rows]
+    if not all(added):
+        return
     theirs = base64.b64decode(case["aggregate"])
     assert unpack(builder.build()) == unpack(theirs)
     if not any(row["explicit_hash_key"] for row in case["user_records"]):

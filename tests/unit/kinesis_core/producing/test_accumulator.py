@@ -7,11 +7,12 @@ import pytest
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.errors import AccessDeniedError, PutError
-from kinesis_core.model import PutResponse, PutResult
+from kinesis_core.model import PutEntry, PutResponse, PutResult
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_core.producing.shard_queue import ShardBatch
+from support.aggregates import aggregate
 from support.fake_puts import Desk, FakePuts, FaultRates, UserRecord
 
 PLAIN = ProducerSettings(aggregation_enabled=False)
@@ -129,6 +130,23 @@ def test_what_fills_an_aggregate_alone_goes_plain() -> None:
     desk.flush()
     unpacked = [unpack(entry.data) for entry, _ in puts.stored]
     assert [None if one is None else one.data for one in unpacked] == [[b"1", b"2"], None, [b"3", b"4"]]
+
+
+@pytest.mark.parametrize("hash_key", [None, "17"])
+def test_what_is_an_aggregate_already_goes_plain(hash_key: str | None) -> None:
+    """
+    A row that is an aggregate stays as it is, with its own keys, so that readers unpack it. Inside another aggregate they
+    would get it as data. A row that only begins like one is packed.
+    """
+    puts = FakePuts().create(1)
+    whole = aggregate([("k", None, b"a"), ("l", None, b"b")])
+    desk = Desk.open(puts)
+    desk.put(Rows([b"1", whole[:-1], whole, b"2", b"3"], ["key"] * 5, [hash_key] * 5))
+    desk.flush()
+    stored = [entry for entry, _ in puts.stored]
+    unpacked = [unpack(entry.data) for entry in stored]
+    assert [one and one.data for one in unpacked] == [[b"1", whole[:-1]], [b"a", b"b"], [b"2", b"3"]]
+    assert stored[1] == PutEntry(whole, "key", hash_key)
 
 
 def test_aggregates_stay_below_the_record_limit() -> None:

@@ -72,6 +72,14 @@ class _Message:
     """By the index of the user record. Nearly always empty."""
 
 
+def is_aggregate(data: bytes) -> bool:
+    """Return whether *data* begins and ends as an aggregate does: with the magic number, and with the MD5 of what is between."""
+    if not data.startswith(MAGIC):
+        return False
+    message = memoryview(data)[len(MAGIC) : -DIGEST_BYTES]
+    return bool(message) and hashlib.md5(message, usedforsecurity=False).digest() == data[-DIGEST_BYTES:]
+
+
 def unpack(data: bytes) -> UserRecords | None:
     """
     Return the user records in *data*, or None if it is a plain record.
@@ -81,13 +89,10 @@ def unpack(data: bytes) -> UserRecords | None:
 
     Time and memory are bounded by the size of *data*: sizes and counts found in it reserve nothing.
     """
-    if not data.startswith(MAGIC):
-        return None
-    message, digest = data[len(MAGIC) : -DIGEST_BYTES], data[-DIGEST_BYTES:]
-    if not message or hashlib.md5(message, usedforsecurity=False).digest() != digest:
+    if not is_aggregate(data):
         return None
     try:
-        return _look_up_keys(_scan(message))
+        return _look_up_keys(_scan(data[len(MAGIC) : -DIGEST_BYTES]))
     except (_MalformedError, IndexError, UnicodeDecodeError):
         # IndexError: a table index beyond its table, or a message that ends inside a field.
         return None

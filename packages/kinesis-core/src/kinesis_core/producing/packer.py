@@ -75,7 +75,7 @@ class Packer:
                 return open_aggregate
             if open_aggregate.count:
                 self._enqueue(queue, close_aggregate(queue, open_aggregate))
-            else:  # this row is too large for any aggregate
+            else:  # this row fits into no aggregate: it is too large, or an aggregate itself
                 self._enqueue(queue, plain_batch(queue, rows.part(index, index + 1), state))
                 index += 1
             open_aggregate = None

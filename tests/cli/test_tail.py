@@ -17,7 +17,7 @@ import pytest
 from kinesis_core.batch import MERGED_RANGES
 from kinesis_core.model import HASH_KEYS
 from kinesis_emulator import Emulator
-from support.aggregates import aggregate
+from support.aggregates import aggregate, sealed
 from support.command_line import KINESIS, CommandLine
 from support.loops import variants
 from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
@@ -70,6 +70,19 @@ def test_a_template(kinesis: CommandLine, orders: str, emulator: Emulator) -> No
     assert ran.text == (
         f'shardId-000000000000\t{first.sequence_number} 0 - 12 {first.arrived_ms} %{{"total": 9}}\n'
     )
+
+
+def test_odd_keys(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """Keys in aggregates may be no UTF-8, longer than Kinesis accepts, or missing. Each user record is shown."""
+    stream = create(1)
+    good = aggregate([("k" * 300, None, b"a"), (b"\xffk", "7", b"b"), ("", None, b"c")])
+    emulator.put(stream, good, "outer")
+    emulator.put(stream, sealed(b"\x0a\x01k\x1a\x05\x08\x01\x1a\x01d\x1a\x05\x08\x00\x1a\x01e"), "outer")
+    lines = kinesis("tail", stream, *NOW, "-f", "%k %h %s").lines
+    assert lines == [f"{'k' * 300} - a", "\ufffdk 7 b", " - c", "- - d", "k - e"]
+    found = map(json.loads, kinesis("tail", stream, *NOW, "-o", "json").lines)
+    assert [line.get("partitionKey") for line in found] == ["k" * 300, "\ufffdk", "", None, "k"]
+    assert kinesis("tail", stream, *NOW, "--key", "\ufffdk", "-f", "%s").lines == ["b"]
 
 
 def test_json(kinesis: CommandLine, orders: str) -> None:

@@ -215,9 +215,9 @@ def _copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
     kcl_copies: Counter[bytes] = Counter()
     for record in emulator.records("orders"):
         aggregate = unpack(record.data)
-        names = [record.partition_key or ""] if aggregate is None else aggregate.partition_keys
+        names = [record.partition_key] if aggregate is None else aggregate.partition_keys
         first, last = ranges[record.shard_id]
-        if all(first <= int.from_bytes(md5(name.encode()).digest(), "big") <= last for name in names):  # noqa: S324 # routing
+        if all(first <= int.from_bytes(md5((name or "").encode()).digest(), "big") <= last for name in names):  # noqa: S324 # routing
             kcl_copies.update([record.data] if aggregate is None else aggregate.data)
     return kcl_copies
 

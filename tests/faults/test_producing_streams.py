@@ -67,7 +67,9 @@ def copies_for_the_kcl(emulator: Emulator) -> Counter[bytes]:
         aggregate, shard = unpack(record.data), shards[record.shard_id]
         if aggregate is None:
             found[record.data] += 1
-        elif all(shard.hash_start <= hash_of(key) <= shard.hash_end for key in aggregate.partition_keys):
+        elif all(
+            shard.hash_start <= hash_of(key or "") <= shard.hash_end for key in aggregate.partition_keys
+        ):
             found.update(aggregate.data)
     return found
 

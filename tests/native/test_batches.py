@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +20,11 @@ from support.native import require_native
 
 native = require_native()
 
+keys: st.SearchStrategy[str | bytes] = (
+    st.text(max_size=5) | st.binary(max_size=5) | st.sampled_from(["k" * 257, b"\xe2\x82" * 99])
+)
 user_records = st.lists(
-    st.tuples(st.text(max_size=5), st.none() | st.integers(0, 2**128 - 1).map(str), st.binary(max_size=9)),
+    st.tuples(keys, st.none() | st.integers(0, 2**128 - 1).map(str), st.binary(max_size=9)),
     min_size=1,
     max_size=300,
 )
@@ -103,6 +107,25 @@ def test_unusual_aggregates_are_left_to_python() -> None:
     builder, page = BatchBuilder(["data"]), page_of([sealed(GOOD)])
     assert built_natively(builder, page, True) is None
     assert builder.build(page, "orders", "shard")["data"].to_pylist() == [b"x", b"y"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"\x0a\x01k\x1a\x05\x08\x01\x1a\x01x",  # an index beyond the table
+        b"\x0a\x01k\x12\x0207\x1a\x07\x08\x00\x10\x00\x1a\x01x",  # an explicit hash key that Kinesis refuses
+        b"\x0a\x01k\x1a\x02\xff\xff",  # a user record that is not a message
+        b"\x0a\x01k\x1a\x7f",  # a record that is cut short
+        b"\x0a\xd0\x0f"
+        + b"k" * 2_000
+        + b"\x1a\x05\x08\x00\x1a\x01x" * 5_000,  # keys that take too much memory
+    ],
+)
+def test_what_is_logged_is_left_to_python(message: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """Native code builds no batch of an aggregate that is not decoded as a whole, because Python logs it."""
+    stream = f"logged-{len(message)}-{message[-1]}"
+    BatchBuilder(["data"]).build(page_of([sealed(message), b"plain"]), stream, "shardId-0")
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["aggregate.undecoded"]
 
 
 def test_a_batch_outlives_its_page() -> None:

@@ -31,7 +31,7 @@ PAGE = {
     "NextShardIterator": "next",
     "ChildShards": [{"ShardId": "shardId-1", "ParentShards": ["shardId-0"]}],
 }
-PUT = {
+PUT: dict[str, Any] = {
     "FailedRecordCount": 1,
     "Records": [{"ShardId": "shardId-0", "SequenceNumber": "4966"}, {"ErrorCode": "x", "ErrorMessage": "y"}],
 }

@@ -48,7 +48,7 @@ PAGE = {
     "ChildShards": [{"ShardId": "shardId-1", "ParentShards": ["shardId-0"]}],
     "ContinuationSequenceNumber": "4967",
 }
-PUT = {
+PUT: dict[str, Any] = {
     "FailedRecordCount": 1,
     "Records": [{"ShardId": "shardId-0", "SequenceNumber": "4966"}, {"ErrorCode": "x", "ErrorMessage": "y"}],
 }

@@ -45,7 +45,8 @@ def test_an_aggregate_gives_back_what_was_put_in(
     assert len(aggregate) == builder.size_bytes <= max_bytes
     assert builder.count == len(added)
     if added:
-        assert unpack(aggregate) == UserRecords(*map(list, zip(*added, strict=True)))
+        data, names, hashes = map(list, zip(*added, strict=True))
+        assert unpack(aggregate) == UserRecords(data, names, hashes)
 
 
 @settings(deadline=None)

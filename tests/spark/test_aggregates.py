@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from support.aggregates import MAGIC, aggregate, sealed
+from support.aggregates import MAGIC, UserRecord, aggregate, sealed
 from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
@@ -59,6 +59,19 @@ def test_damaged(stream: StreamUnderTest, read: Read, data: bytes) -> None:
     """A damaged aggregate is a plain record. Nothing is dropped."""
     stream.put(data, "next")
     assert [bytes(row.data) for row in read()] == [data, b"next"]
+
+
+def test_odd_keys(stream: StreamUnderTest, read: Read) -> None:
+    """
+    A key of a user record may be cut inside a character, or longer than Kinesis accepts, or missing. All of its neighbours are rows.
+    """
+    odd: list[UserRecord] = [("é" * 200, None, b"long"), ("é".encode() * 127 + b"\xc3", None, b"cut")]
+    rows: list[UserRecord] = [*odd, *((f"key-{n}", None, b"%d" % n) for n in range(498))]
+    stream.put(aggregate(rows), sealed(b"\x0a\x01k\x1a\x05\x08\x01\x1a\x01x\x1a\x05\x08\x00\x1a\x01y"))
+    found = [(row.partitionKey, bytes(row.data), row.subSequenceNumber) for row in read()]
+    assert found[:2] == [("é" * 200, b"long", 0), ("é" * 127 + "\ufffd", b"cut", 1)]
+    assert found[2:500] == [(f"key-{n}", b"%d" % n, n + 2) for n in range(498)]
+    assert found[500:] == [(None, b"x", 0), ("k", b"y", 1)]
 
 
 def test_nested(stream: StreamUnderTest, read: Read) -> None:

@@ -7,8 +7,8 @@ from hashlib import md5
 
 MAGIC = b"\xf3\x89\x9a\xc2"
 
-UserRecord = tuple[str, str | None, bytes]
-"""Partition key, explicit hash key, payload."""
+UserRecord = tuple["str | bytes", "str | None", bytes]
+"""Partition key, of any bytes, explicit hash key, payload."""
 
 
 def aggregate(records: Iterable[UserRecord]) -> bytes:
@@ -24,7 +24,7 @@ def sealed(message: bytes) -> bytes:
 def _message(records: list[UserRecord]) -> bytes:
     keys = list(dict.fromkeys(key for key, _, _ in records))
     hash_keys = list(dict.fromkeys(h for _, h, _ in records if h is not None))
-    body = b"".join(_bytes(1, key.encode()) for key in keys)
+    body = b"".join(_bytes(1, key if isinstance(key, bytes) else key.encode()) for key in keys)
     body += b"".join(_bytes(2, hash_key.encode()) for hash_key in hash_keys)
     for key, hash_key, data in records:
         chosen = b"" if hash_key is None else _number(2, hash_keys.index(hash_key))

@@ -241,7 +241,8 @@ def _user_rows(entry: PutEntry) -> list[tuple[bytes, str, str | None]]:
     aggregate = unpack(entry.data)
     if aggregate is None:
         return [(entry.data, entry.partition_key, entry.explicit_hash_key)]
-    return list(zip(aggregate.data, aggregate.partition_keys, aggregate.explicit_hash_keys, strict=True))
+    keys = (key or "" for key in aggregate.partition_keys)
+    return list(zip(aggregate.data, keys, aggregate.explicit_hash_keys, strict=True))
 
 
 def payloads_of(entry: PutEntry) -> list[bytes]:

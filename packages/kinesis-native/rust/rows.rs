@@ -117,7 +117,7 @@ impl<'a> UserRecords<'a> {
     /// Build a column of texts: of the user records of an aggregate, or of a plain record.
     fn keys(
         &self,
-        of_user_record: impl Fn(&Aggregate<'a>, &UserRecord<'a>) -> Option<&'a str>,
+        of_user_record: impl for<'b> Fn(&'b Aggregate<'a>, &UserRecord<'a>) -> Option<&'b str>,
         of_record: impl Fn(usize) -> Option<&'a str>,
     ) -> Mine<ArrayRef> {
         let mut keys = StringBuilder::with_capacity(self.count, self.count * 16);
@@ -166,7 +166,7 @@ impl<'a> Rows for UserRecords<'a> {
     fn partition_keys(&self) -> Mine<ArrayRef> {
         let column: &'a StringArray = &self.records.page.partition_keys;
         self.keys(
-            |aggregate, record| Some(aggregate.partition_keys[record.partition_key]),
+            |aggregate, record| Some(&*aggregate.partition_keys[record.partition_key]),
             |index| column.is_valid(index).then(|| column.value(index)),
         )
     }

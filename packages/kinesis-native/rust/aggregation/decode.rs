@@ -1,11 +1,15 @@
 //! Unpacks aggregates that are written as the KPL writes them. Python unpacks the rest.
 
+use std::borrow::Cow;
+
 use crate::md5_lanes::digests;
 use crate::mine::{Mine, NotMine, require};
+use crate::producing::router::read_hash_key;
 
 pub const MAGIC: [u8; 4] = [0xf3, 0x89, 0x9a, 0xc2];
 const DIGEST_BYTES: usize = 16;
-const MAX_KEY_CHARS: usize = 256;
+/// How many times the size of an aggregate the keys of its user records may have together. Python explains it.
+const MAX_KEY_GROWTH: usize = 200;
 
 const PARTITION_KEY: u8 = 0x0a;
 const EXPLICIT_HASH_KEY: u8 = 0x12;
@@ -21,10 +25,10 @@ pub struct UserRecord<'a> {
     pub explicit_hash_key: Option<usize>,
 }
 
-/// The message of an aggregate, as slices of it.
+/// The message of an aggregate, as slices of it. Only keys that are not UTF-8 are copied.
 #[derive(Default)]
 pub struct Aggregate<'a> {
-    pub partition_keys: Vec<&'a str>,
+    pub partition_keys: Vec<Cow<'a, str>>,
     pub explicit_hash_keys: Vec<&'a str>,
     pub records: Vec<UserRecord<'a>>,
 }
@@ -66,8 +70,8 @@ fn scan(message: &[u8]) -> Mine<Aggregate<'_>> {
         let value = rest.delimited()?;
         match tag {
             RECORD => found.records.push(scan_record(value)?),
-            PARTITION_KEY => found.partition_keys.push(read_key(value)?),
-            EXPLICIT_HASH_KEY => found.explicit_hash_keys.push(read_key(value)?),
+            PARTITION_KEY => found.partition_keys.push(String::from_utf8_lossy(value)),
+            EXPLICIT_HASH_KEY => found.explicit_hash_keys.push(read_explicit_hash_key(value)?),
             _ => return Err(NotMine),
         }
     }
@@ -75,6 +79,9 @@ fn scan(message: &[u8]) -> Mine<Aggregate<'_>> {
         record.partition_key < found.partition_keys.len()
             && record.explicit_hash_key.is_none_or(|index| index < found.explicit_hash_keys.len())
     }))?;
+    let keys_bytes: usize =
+        found.records.iter().map(|record| found.partition_keys[record.partition_key].len()).sum();
+    require(keys_bytes <= message.len() * MAX_KEY_GROWTH)?;
     Ok(found)
 }
 
@@ -94,10 +101,9 @@ fn scan_record(record: &[u8]) -> Mine<UserRecord<'_>> {
     Ok(UserRecord { data, partition_key, explicit_hash_key })
 }
 
-fn read_key(bytes: &[u8]) -> Mine<&str> {
-    let key = std::str::from_utf8(bytes).map_err(|_| NotMine)?;
-    require(key.len() <= MAX_KEY_CHARS || key.chars().count() <= MAX_KEY_CHARS)?;
-    Ok(key)
+fn read_explicit_hash_key(bytes: &[u8]) -> Mine<&str> {
+    read_hash_key(bytes)?;
+    std::str::from_utf8(bytes).map_err(|_| NotMine)
 }
 
 /// The rest of a message.
@@ -155,6 +161,26 @@ mod tests {
     }
 
     #[test]
+    fn a_key_may_be_any_bytes_of_any_length() {
+        let long = [b"\x0a\xac\x02".as_slice(), &[b'k'; 300], b"\x1a\x05\x08\x00\x1a\x01x"].concat();
+        for (message, key) in
+            [(&b"\x0a\x02k\xff\x1a\x05\x08\x00\x1a\x01x"[..], "k\u{fffd}"), (&long, &"k".repeat(300))]
+        {
+            let data = wrapped(message);
+            let found = unpack(&[&data]).unwrap().pop().unwrap().unwrap();
+            assert_eq!(found.partition_keys[found.records[0].partition_key], key);
+        }
+    }
+
+    #[test]
+    fn keys_that_grow_too_much_are_left_to_python() {
+        let records = b"\x1a\x05\x08\x00\x1a\x01x".repeat(5_000);
+        let message = [b"\x0a\xd0\x0f".as_slice(), &[b'k'; 2_000], &records].concat();
+        assert_eq!(unpack(&[&wrapped(&message)]).err(), Some(NotMine));
+        assert!(unpack(&[&wrapped(&message[..2_003 + 7 * 200])]).is_ok());
+    }
+
+    #[test]
     fn a_wrong_checksum_makes_a_plain_record() {
         let mut data = wrapped(b"\x0a\x01k\x1a\x05\x08\x00\x1a\x01x");
         *data.last_mut().unwrap() ^= 1;
@@ -169,7 +195,7 @@ mod tests {
             b"\x0a\x01k\x1a\x05\x1a\x01x\x08\x00", // another order
             b"\x0a\x01k\x1a\x7f\x08\x00\x1a\x01x", // a length beyond the end
             b"\x0a\x01k\x22\x01x",                 // another field
-            b"\x0a\x01\xff",                       // a key that is not UTF-8
+            b"\x0a\x01k\x12\x0201",                // an explicit hash key that Kinesis refuses
         ] {
             assert_eq!(unpack(&[&wrapped(message)]).err(), Some(NotMine), "{message:?}");
         }

@@ -106,10 +106,9 @@ class ShardProbe:
 
     def _has_read(self, count: int, record: Record) -> bool:
         """Return whether *record* has no more than *count* user records: a plain record is one."""
-        from kinesis_core.model import Page
-        from kinesis_core.reading import user_records
+        from kinesis_core.aggregation import count_user_records
 
-        return len(user_records(Page([record], 0), "", self.shard_id)) <= count
+        return count_user_records(record.data) <= count
 
     def _call(self, call: Callable[[], T]) -> T:
         from kinesis_core import ThrottledError

@@ -72,7 +72,7 @@ class Tally:
                 self._keys[key] = known
         known[1] += 1
         known[2] += size_bytes
-        self._add_place(_number(explicit_hash_key, known[0]), size_bytes)
+        self._add_place(known[0] if explicit_hash_key is None else int(explicit_hash_key), size_bytes)
 
     def _add_place(self, hash_key: int, size_bytes: int) -> None:
         if not self.hash_start <= hash_key <= self.hash_end:
@@ -93,11 +93,6 @@ def size_of(record: Record) -> int:
 def hash_of(key: str) -> int:
     """Return the hash key of a partition key, by which Kinesis chooses the shard."""
     return int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest(), "big")
-
-
-def _number(hash_key: str | None, otherwise: int) -> int:
-    """Return an explicit hash key as a number. A producer may have written anything there."""
-    return int(hash_key) if hash_key and hash_key.isdecimal() and len(hash_key) <= 39 else otherwise
 
 
 def _key_bytes(key: str | None) -> int:

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from kinesis_consumer.delivery.batch import Batch, BatchId, BatchOwner
 from kinesis_consumer.settings import GroupSettings
-from kinesis_core.aggregation import unpack
+from kinesis_core.aggregation import count_user_records
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import After, Page, Record, ShardOffset
 from kinesis_core.planning import ShardPage
@@ -79,6 +79,4 @@ def build_batch(pages: Sequence[ShardPage], stream: str, shard_id: str, owner: B
 
 def checkpoint_after(record: Record) -> LeaseCheckpoint:
     """Return the checkpoint after *record*: it names the last user record, as the KCL's do."""
-    aggregate = unpack(record.data)
-    user_records = 1 if aggregate is None else len(aggregate.data)
-    return LeaseCheckpoint(record.sequence_number, max(0, user_records - 1))
+    return LeaseCheckpoint(record.sequence_number, max(0, count_user_records(record.data) - 1))

@@ -6,6 +6,22 @@ from kinesis_credentials.events import Event
 
 READING = (
     Event(
+        "aggregate.undecoded",
+        "WARNING",
+        "task",
+        "An aggregate with the right checksum cannot be decoded as a whole. Rows without the key that they refer to have a null, and "
+        "what is not in the format is a row as it is: one user record, or the aggregate. Nothing is dropped. One line a minute for each "
+        "shard.",
+        {
+            "stream": "",
+            "shard": "",
+            "sequence": "the record's sequence number",
+            "rows": "how many rows the record is",
+            "undecoded": "how many of them are not decoded, or lack a key",
+        },
+        example="aggregate.undecoded stream=orders shard=shardId-000000000003 sequence=4966... rows=500 undecoded=1",
+    ),
+    Event(
         "consumer.allowed",
         "DEBUG",
         "driver",

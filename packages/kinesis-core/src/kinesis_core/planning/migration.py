@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from kinesis_core.aggregation import unpack
+from kinesis_core.aggregation import count_user_records
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import (
@@ -123,8 +123,7 @@ def _settled(cut: At | After, record: Record) -> At | After:
     """Return *cut*, or the cut after its *record* if all user records of it are skipped: a plain record is one."""
     if not (isinstance(cut, At) and cut.skip):
         return cut
-    aggregate = unpack(record.data)
-    return After(cut.number) if cut.skip >= (1 if aggregate is None else len(aggregate.data)) else cut
+    return After(cut.number) if cut.skip >= count_user_records(record.data) else cut
 
 
 def _first(state: ShardState, cut: Cut) -> Record | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_core.aggregation import unpack
+from kinesis_core.aggregation import count_user_records
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError
@@ -96,9 +96,8 @@ class ShardPages:
         state = self._planner.states.of(shard_id)
         named = _first_record(state, At(number))
         if named is not None and named.number == number:
-            aggregate = unpack(named.data)
-            count = 1 if aggregate is None else len(aggregate.data)
-            cut = At(number, user_records) if user_records < count else After(number)
+            is_left = user_records < count_user_records(named.data)
+            cut = At(number, user_records) if is_left else After(number)
             return ShardOffset(cut, named.arrived_ms)
         if user_records == 0 and named is not None:
             self.report_lost(shard_id, ShardOffset(At(number)), f"record {number} expired before it was read")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from operator import add, itemgetter
@@ -10,14 +9,14 @@ from typing import cast
 
 from attrs import frozen
 
+from kinesis_core.aggregation import is_hash_key
 from kinesis_core.errors import InvalidRecordError
-from kinesis_core.producing.shard_map import MAX_HASH_KEY, RANDOM_KEY_CHARS
+from kinesis_core.producing.shard_map import RANDOM_KEY_CHARS
 
 MAX_KEY_CHARS = 256
 NO_KEY = ""
 """Stands for a missing partition key. Kinesis does not accept an empty key."""
 _ANY_KEY = "0" * RANDOM_KEY_CHARS
-_HASH_KEY = re.compile("0|[1-9][0-9]{0,38}")
 _MOST_BYTES_A_CHAR = 4
 
 
@@ -158,14 +157,10 @@ def _check_hash_keys(hash_keys: Sequence[str | None]) -> None:
             raise InvalidRecordError(
                 f"The explicit hash key of row {row} must be str; got {type(key).__name__}.", row
             )
-        if not _is_hash_key(key):
+        if not is_hash_key(key):
             raise InvalidRecordError(
                 f"The explicit hash key of row {row} is not a decimal number from 0 to 2^128-1.", row
             )
-
-
-def _is_hash_key(key: str) -> bool:
-    return _HASH_KEY.fullmatch(key) is not None and int(key) <= MAX_HASH_KEY
 
 
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:

@@ -12,7 +12,7 @@ from attrs import define, field
 from kinesis_core.aggregation import unpack
 from kinesis_core.model import PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing.open_aggregate import OpenAggregate
-from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.rows import Rows, keys_of
 from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.write_window import WriteWindow
 
@@ -54,7 +54,8 @@ class ShardBatch:
         found = unpack(self.entries[0].data)
         if found is None:
             raise AssertionError("an aggregate of this producer does not unpack")
-        return Rows(found.data, found.partition_keys, found.explicit_hash_keys)
+        keys = keys_of(found.partition_keys, len(found.data))
+        return Rows(found.data, keys, found.explicit_hash_keys)
 
     def sizes(self) -> list[int]:
         """Return the bytes of each record."""

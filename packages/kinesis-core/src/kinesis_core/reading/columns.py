@@ -13,9 +13,10 @@ from enum import Enum
 import msgspec
 from attrs import frozen
 
-from kinesis_core.aggregation import UserRecords, unpack
+from kinesis_core.aggregation import UserRecords
 from kinesis_core.errors import OptionError
 from kinesis_core.model import Page, Record
+from kinesis_core.reading.unpacking import unpack_record
 
 
 class Kind(Enum):
@@ -56,7 +57,7 @@ DEFAULT_COLUMNS = (
         "partitionKey",
         Kind.STRING,
         True,
-        "The partition key: the user record's own, if it came in an aggregate. Null when Kinesis gives none.",
+        "The partition key: the user record's own, if it came in an aggregate. Null when Kinesis gives none, or the aggregate.",
     ),
     Column(
         "sequenceNumber",
@@ -85,7 +86,7 @@ EXTRA_COLUMNS = (
         "explicitHashKey",
         Kind.STRING,
         True,
-        "The user record's own explicit hash key, in decimal. Null without one, and for a record that is not in an "
+        "The user record's own explicit hash key, in decimal. Null without a valid one, and for a record that is not in an "
         "aggregate: Kinesis does not return it.",
     ),
     Column(
@@ -156,7 +157,7 @@ class UserRecord(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     sub_sequence_number: int
     """The index within the aggregate, from 0; 0 for a record that is not an aggregate, as in the KCL."""
     partition_key: str | None
-    """None when Kinesis returns none, as it may for a stream with record distribution AUTO."""
+    """None when Kinesis returns none, as it may for a stream with record distribution AUTO, or when the aggregate has none."""
     explicit_hash_key: str | None
     """The user record's own, in decimal. Always None outside of aggregates: Kinesis does not return it."""
     data: bytes
@@ -184,7 +185,7 @@ def user_records(
         raise whole_aggregate_error()
     found: list[UserRecord] = []
     for record in page.records:
-        aggregate = unpack(record.data) if deaggregate else None
+        aggregate = unpack_record(record, stream, shard_id) if deaggregate else None
         rows = _plain_row(record) if aggregate is None else _rows(aggregate)
         arrived_ms = record.arrived_ms
         found += [

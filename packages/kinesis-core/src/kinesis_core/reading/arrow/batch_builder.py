@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from kinesis_core.aggregation import MAGIC, unpack
+from kinesis_core.aggregation import MAGIC
 from kinesis_core.model import Page, RecordColumns
 from kinesis_core.reading.arrow.arrays import (
     FEW,
@@ -24,6 +24,7 @@ from kinesis_core.reading.arrow.arrays import (
     timestamps,
 )
 from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
+from kinesis_core.reading.unpacking import unpack_record
 
 ARROW_TYPES = {
     Kind.BINARY: pa.binary(),
@@ -40,7 +41,8 @@ class BatchBuilder:
     Builds one record batch per page, with *columns* in the given order. Pickles as its arguments.
 
     A batch stays within Arrow's limit of 2 GiB for a column of strings or bytes: a page holds 10 MiB, a user record
-    takes at least 6 bytes of it, and a key has at most 256 characters.
+    takes at least 2 bytes of it, names and numbers have at most 129 characters, and the keys of an aggregate together
+    at most 200 times its size.
 
     Attributes:
         schema: The schema of every batch, equal to the one that Spark derives from the same columns.
@@ -183,7 +185,7 @@ class _UnpackedRows(_Rows):
 
     def _unpack(self) -> None:
         for record in self._records:
-            aggregate = unpack(record.data)
+            aggregate = unpack_record(record, self._stream, self._shard_id)
             if aggregate is None:
                 self._payloads.append(record.data)
                 self._partition_keys.append(record.partition_key)

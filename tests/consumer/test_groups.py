@@ -20,6 +20,7 @@ from kinesis_consumer import (
 from kinesis_core import OptionError, ServiceError, Stream, StreamNotFoundError, TrimHorizon
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Request
+from support.aggregates import aggregate
 from support.streams import KEY_ID, REGION, SECRET
 
 KEYS = StaticKeys(KEY_ID, SECRET)
@@ -68,6 +69,24 @@ def test_failed_records_go_to_another_stream(emulator: Emulator, each: Any) -> N
         group.run(handler, retries=0, on_failure=dead, each=each)
     wanted = [(b"%d" % number, f"key-{number}") for number in range(10)]
     assert sorted(read(emulator, "orders-dead")) == wanted
+
+
+def test_odd_keys_go_to_another_stream(emulator: Emulator) -> None:
+    """`SendTo` writes user records whose keys Kinesis does not accept: a long key is cut, and an empty one is left out."""
+    emulator.create_stream("orders-dead")
+    keys: list[str | bytes] = ["k" * 300, "", b"\xff", "good"]
+    emulator.put("orders", aggregate([(key, None, b"%d" % number) for number, key in enumerate(keys)]), "a")
+    dead = SendTo("orders-dead", region=REGION, endpoint_url=emulator.endpoint_url, credentials=KEYS)
+    with opened(emulator) as group:
+
+        def handler(_: Batch) -> None:
+            group.stop()
+            raise ZeroDivisionError
+
+        group.run(handler, retries=0, on_failure=dead)
+    found = dict(read(emulator, "orders-dead"))
+    assert [found.pop(b"0"), found.pop(b"2"), found.pop(b"3")] == ["k" * 256, "\ufffd", "good"]
+    assert found[b"1"]
 
 
 def test_several_streams_share_a_table(emulator: Emulator, tmp_path: Path) -> None:

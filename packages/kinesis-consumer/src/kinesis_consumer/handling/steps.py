@@ -18,6 +18,7 @@ from kinesis_consumer.errors import HandlerError
 from kinesis_core import OptionError, Producer, UserRecord, WireFormat
 from kinesis_core.clock import doubled_s
 from kinesis_core.logs import get_logger
+from kinesis_core.producing import MAX_KEY_CHARS
 from kinesis_credentials import CredentialSpec
 
 log = get_logger("kinesis_consumer")
@@ -179,6 +180,8 @@ class SendTo:
     """
     For `on_failure`: writes the records to another stream, with their partition keys, and waits until they are there.
 
+    A user record in an aggregate may have a key that Kinesis does not accept. It is cut to 256 characters, and an empty one is left out.
+
     The other stream is found as in `Producer.open`.
     """
 
@@ -205,4 +208,5 @@ class SendTo:
             wire_format=self.wire_format,
         ) as producer:
             for record in records:
-                producer.put(record.data, record.partition_key, record.explicit_hash_key)
+                key = (record.partition_key or "")[:MAX_KEY_CHARS]
+                producer.put(record.data, key or None, record.explicit_hash_key)

@@ -1,10 +1,12 @@
 """Writing to a stream: user records are aggregated, sent by several threads, retried, and counted when written."""
 
 from kinesis_core.producing.producer import Producer
+from kinesis_core.producing.rows import MAX_KEY_CHARS
 from kinesis_core.producing.settings import MOST_CONNECTIONS, ProducerSettings
 from kinesis_core.producing.totals import Totals
 
 __all__ = [
+    "MAX_KEY_CHARS",
     "MOST_CONNECTIONS",
     "Producer",
     "ProducerSettings",

@@ -163,6 +163,7 @@ def test_a_full_standard_error(kinesis: CommandLine, emulator: Emulator, create:
             "--explicit-hash-key accepts a whole number from 0 to 2**128 - 1; got 'foo'.",
         ),
         (["--explicit-hash-key", str(2**128)], "--explicit-hash-key accepts a whole number"),
+        (["--explicit-hash-key", "07"], "--explicit-hash-key accepts a whole number"),
     ],
 )
 def test_wrong_constants(

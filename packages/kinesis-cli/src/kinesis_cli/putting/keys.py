@@ -10,7 +10,7 @@ import msgspec
 from attrs import field, frozen
 
 from kinesis_cli.ending import UsageError
-from kinesis_core.model import HASH_KEYS
+from kinesis_core.aggregation import is_hash_key
 
 _STEP = re.compile(
     r'\.?\[(\d+)\]|\.([A-Za-z_][A-Za-z0-9_-]*)|\.?\["((?:[^"\\]|\\.)*)"\]|\."((?:[^"\\]|\\.)*)"'
@@ -18,8 +18,6 @@ _STEP = re.compile(
 _NOT_FOUND = object()
 _MAX_CHARS = 256
 """Of a partition key."""
-_HASH_DIGITS = 39
-"""As many as the largest explicit hash key has."""
 _FAULTS = (msgspec.MsgspecError, ValueError, RecursionError)
 """What msgspec raises for bytes that are no JSON."""
 
@@ -126,14 +124,10 @@ def check_constants(key: KeyRule | None, hash_key: KeyRule | None) -> None:
             raise UsageError(
                 f"{key.option} accepts text in UTF-8; got {key.constant!a}. Nothing was written."
             )
-    if hash_key and hash_key.constant is not None and not _is_hash_key(hash_key.constant):
+    if hash_key and hash_key.constant is not None and not is_hash_key(hash_key.constant):
         raise UsageError(
             f"{hash_key.option} accepts a whole number from 0 to 2**128 - 1; got '{hash_key.constant}'. Nothing was written."
         )
-
-
-def _is_hash_key(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _HASH_DIGITS and int(text) < HASH_KEYS
 
 
 def _unquoted(text: str | None) -> str:

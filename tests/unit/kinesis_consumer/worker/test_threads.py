@@ -26,6 +26,13 @@ class NoWait(threading.Condition):
         raise AssertionError(f"somebody waits {timeout} s")
 
 
+async def in_time(task: asyncio.Task[None]) -> None:
+    """Wait until *task* is done, but not for ever."""
+    await asyncio.wait([task], timeout=PATIENCE_S)
+    assert task.done()
+    await task
+
+
 def test_a_change_before_a_wait_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who looked before a change does not wait after it, neither a thread nor a task."""
     monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 2 * PATIENCE_S)
@@ -34,7 +41,11 @@ def test_a_change_before_a_wait_is_not_missed(monkeypatch: pytest.MonkeyPatch) -
     seen = threads.changes
     threads.wake()
     threads.wait(seen)
-    asyncio.run(asyncio.wait_for(threads.wait_async(seen, 2 * PATIENCE_S), PATIENCE_S))
+
+    async def program() -> None:
+        await in_time(asyncio.ensure_future(threads.wait_async(seen, 2 * PATIENCE_S)))
+
+    asyncio.run(program())
 
 
 def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,10 +59,51 @@ def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
             await asyncio.sleep(0)
         waker = threading.Thread(target=threads.wake)
         waker.start()
-        await asyncio.wait_for(waiting, PATIENCE_S)
+        await in_time(waiting)
         waker.join()
 
     asyncio.run(program())
+
+
+CANCELLATIONS = 500
+TURNS = 8
+"""More turns of the loop than a wait, its waker and its cancellation need to meet in any order."""
+
+
+def test_no_cancellation_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that is cancelled ends, also when a change wakes it in the same turn of the loop, or some turns earlier or later."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 1000)
+    threads = new_group(new_stream())._threads
+
+    async def consume() -> None:
+        while True:
+            await threads.wait_async(threads.changes, 1000)
+
+    async def turn(times: int) -> None:
+        for _ in range(times):
+            await asyncio.sleep(0)
+
+    async def runs_on(turns: int) -> bool:
+        """Return whether a task runs on that is cancelled *turns* after a change; before one if that is negative."""
+        task = asyncio.ensure_future(consume())
+        while not threads._listeners:
+            await turn(1)
+        first, second = (threads.wake, task.cancel) if turns >= 0 else (task.cancel, threads.wake)
+        first()
+        await turn(abs(turns))
+        second()
+        await turn(TURNS)
+        if task.cancelled():
+            return False
+        task.cancel()
+        await asyncio.wait([task])
+        return True
+
+    async def program() -> list[int]:
+        tried = [number % TURNS - TURNS // 2 for number in range(CANCELLATIONS)]
+        return [turns for turns in tried if await runs_on(turns)]
+
+    assert asyncio.run(program()) == []
 
 
 def test_a_page_that_comes_during_a_commit_is_due_at_once() -> None:

@@ -131,21 +131,26 @@ class WorkerThreads:
         """Wait as `wait` does, without a thread."""
         import asyncio  # a program of threads does without its cost
 
-        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        changed = loop.create_future()
+
+        def settle() -> None:
+            if not changed.done():
+                changed.set_result(None)
 
         def notify() -> None:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(changed.set)
+                loop.call_soon_threadsafe(settle)
 
         with self._changed:
             if self._changes != seen:
-                changed.set()
+                settle()
             self._listeners.add(notify)
+        timer = loop.call_later(min(seconds, LONGEST_WAIT_S), settle)
         try:
-            await asyncio.wait_for(changed.wait(), min(seconds, LONGEST_WAIT_S))
-        except asyncio.TimeoutError:
-            pass
+            await changed
         finally:
+            timer.cancel()
             with self._changed:
                 self._listeners.discard(notify)
 

@@ -368,6 +368,42 @@ def test_a_time_that_has_expired(kinesis: CommandLine, tables: DynamoDb) -> None
     assert ran.err.endswith("4 leases changed.\n")
 
 
+def test_a_stream_that_was_created_again(kinesis: CommandLine, tables: DynamoDb, create: Create) -> None:
+    """Its shards are others, whatever the position: a reset of the old leases would leave shards unread. Nothing is changed."""
+    stream = create(1)
+    tables.create_table(leaseKey="HASH")
+    tables.put_item(kcl_lease(SHARDS[0], NUMBER, streamIdentifier={"S": f"000000000000:{stream}:1700000000"}))
+    ran = kinesis("leases", tables.table, "--reset=all=TRIM_HORIZON", "--yes", AT_ONCE, status=1)
+    assert f"has leases of 000000000000:{stream}:1700000000, and the stream of now is 0" in ran.err
+    assert "deleted and created again since. Delete these leases, or the table." in ran.err
+    assert item(tables, SHARDS[0])["checkpoint"] == {"S": NUMBER}
+
+
+def test_leases_that_say_their_stream(
+    kinesis: CommandLine, emulator: Emulator, tables: DynamoDb, create: Create
+) -> None:
+    """Those of a consumer group do, so a time needs no --stream."""
+    stream = create(1)
+    credentials, url = StaticKeys(KEY_ID, SECRET), emulator.endpoint_url
+    leases = DynamoLeases(endpoint_url=tables.endpoint_url)
+    record = emulator.put(stream, b"found", arrived_s=time.time() - 1800)
+    emulator.put(stream, b"next")
+    with ConsumerGroup.open(
+        stream,
+        tables.table,
+        leases=leases,
+        region="us-east-1",
+        endpoint_url=url,
+        credentials=credentials,
+        start="TRIM_HORIZON",
+    ) as group:
+        next(group).commit()
+    kinesis("leases", tables.table, "--reset=all=10m", "--yes", "--force", AT_ONCE)
+    assert item(tables, SHARDS[0])["checkpoint"] == {"S": record.sequence_number}
+    found = json.loads(kinesis("leases", tables.table, "-o", "json", AT_ONCE).text)
+    assert [lease["stream"].split(":")[1] for lease in found["leases"]] == [stream]
+
+
 def test_the_time_of_another_stream(
     kinesis: CommandLine, emulator: Emulator, tables: DynamoDb, create: Create
 ) -> None:

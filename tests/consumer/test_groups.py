@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from kinesis_consumer import (
     Batch,
+    Callbacks,
     ConsumerGroup,
     GroupSettings,
     GroupStateError,
@@ -17,11 +19,20 @@ from kinesis_consumer import (
     SendTo,
     SqliteLeases,
 )
-from kinesis_core import OptionError, ServiceError, Stream, StreamNotFoundError, TrimHorizon
+from kinesis_consumer.stores import Update
+from kinesis_core import (
+    OptionError,
+    ServiceError,
+    Stream,
+    StreamNotFoundError,
+    StreamRecreatedError,
+    TrimHorizon,
+)
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator, Fault, Request
+from kinesis_emulator import Emulator, Fault, ManualClock, Request
 from support.aggregates import aggregate
 from support.streams import KEY_ID, REGION, SECRET
+from support.waiting import PATIENCE_S
 
 KEYS = StaticKeys(KEY_ID, SECRET)
 SHARD = "shardId-000000000000"
@@ -153,6 +164,45 @@ def test_a_worker_calls_once(emulator: Emulator, code: str, status: int) -> None
         with pytest.raises(ServiceError, match=code):
             call()
     assert seen == ["DescribeStreamSummary", "ListShards", "GetShardIterator"]
+
+
+@pytest.mark.parametrize("start", ["TRIM_HORIZON", "LATEST"])
+@pytest.mark.parametrize("streams", ["orders", ["orders", "teas"]])
+def test_a_stream_that_was_created_again(tmp_path: Path, streams: Any, start: str) -> None:
+    """
+    The leases of an idle stream have no record of it, and seem to be those of the next stream of that name. A part of its shards
+    would not be read, or not from their first records.
+    """
+    clock = ManualClock(1_790_000_000)
+    with Emulator(clock=clock) as emulator:
+        for stream in ("orders", "teas"):
+            emulator.create_stream(stream, 1)
+        leases = SqliteLeases(tmp_path / "leases.db")
+        created = threading.Event()
+        callbacks = Callbacks(lease_gained=lambda *_: created.set())
+        with opened(emulator, streams, leases=leases, callbacks=callbacks):
+            assert created.wait(PATIENCE_S)
+        emulator.delete_stream("orders")
+        clock.advance(60)
+        emulator.create_stream("orders", 2)
+        with pytest.raises(StreamRecreatedError, match=r"created at 2026-09-21.*deleted and created again"):
+            opened(emulator, streams, leases=leases, start=start)
+
+
+def test_leases_without_their_stream(emulator: Emulator, tmp_path: Path) -> None:
+    """A table of a KCL, or of an older version, does not say of which stream it is. A group goes on in it, and writes that."""
+    leases = SqliteLeases(tmp_path / "leases.db")
+    for data in (b"first", b"second"):
+        emulator.put("orders", data, "k")
+        with opened(emulator, leases=leases) as group:
+            batch = next(group)
+            assert [record.data for record in batch.records()] == [data]
+            batch.commit()
+            table, key = group._threads.worker.table, batch.shard_id
+        names = {item.get("streamIdentifier") for item in table.scan() if item["leaseKey"] == key}
+        assert {str(name).split(":")[1] for name in names} == {"orders"}
+        for shard in (SHARD, "shardId-000000000001"):
+            table.update(Update(shard, {}, remove=("streamIdentifier",)))
 
 
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:

@@ -11,7 +11,7 @@ from kinesis_consumer.delivery.shard_reader import ShardReader
 from kinesis_consumer.leases import updates
 from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.settings import GroupSettings
-from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint, read_lease
+from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint, identify_stream, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
 from support.lease_faults import FaultyTable
@@ -67,8 +67,9 @@ class OneShard:
         """Return a reader of a new worker that takes the lease."""
         plan = PlanSettings(fail_on_data_loss=fail_on_data_loss)
         pages = ShardPages.of("orders", self.stream, plan, self.clock, random.Random(1))
-        pages.begin()
-        return ShardReader(self.take(), "orders", pages, NoOwner(), self.settings, self.clock)
+        summary = pages.begin()
+        stream_id = identify_stream(summary.arn, summary.created_ms)
+        return ShardReader(self.take(), "orders", pages, NoOwner(), self.settings, self.clock, stream_id)
 
 
 def data(batch: Batch | None) -> list[bytes]:

@@ -21,7 +21,7 @@ from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
-from kinesis_core import AccessDeniedError, UnavailableError
+from kinesis_core import AccessDeniedError, DataLossError, StreamRecreatedError, UnavailableError
 from kinesis_core.leases import Item
 from kinesis_core.model import Page, Shard
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
@@ -926,3 +926,29 @@ def test_a_group_says_what_it_is() -> None:
         assert repr(group) == "<ConsumerGroup billing, worker worker-7>"
         batch = next(group)
         assert repr(batch) == f"<Batch orders:{SHARD}:{batch.id.first}:{batch.id.last}>"
+
+
+def test_a_stream_that_is_created_again_ends_the_group() -> None:
+    """The error says what to do in a group, which has leases and no checkpoint directory."""
+    stream = new_stream()
+    fill(stream, 1)
+    with new_group(stream) as group:
+        next(group).commit()
+        stream.clock.sleep(60)
+        stream.recreate(2)
+        with pytest.raises(StreamRecreatedError) as caught:
+            next(group)
+    assert str(caught.value).startswith("The leases are of a stream created at ")
+    assert "Start with new leases: " in str(caught.value)
+    assert "directory" not in str(caught.value)
+
+
+def test_a_loss_names_the_setting() -> None:
+    """Errors that end a running group name settings of a group, as those of `open` do."""
+    threads = new_group(new_stream())._threads
+    threads.fail(
+        DataLossError("failOnDataLoss=false continues. Or start with a new checkpoint. [stream=orders]")
+    )
+    assert (
+        str(threads.failure) == "fail_on_data_loss=False continues. Or start with new leases. [stream=orders]"
+    )

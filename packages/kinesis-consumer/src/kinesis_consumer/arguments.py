@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kinesis_consumer.errors import NEW_LEASES
 from kinesis_core import KinesisError, OptionError
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -20,6 +21,10 @@ _NAMES = {
     "wireFormat=json": "wire_format=WireFormat.JSON",
     "wireFormat at json": "wire_format at WireFormat.JSON",
     "stsRoleArn, awsProfile or": "AssumeRole, Profile or",
+    "The checkpoint is of a stream": "The leases are of a stream",
+    "the saved offsets do not apply to it. Start with a new checkpoint directory.": f"the leases do not apply to it. {NEW_LEASES}",
+    "failOnDataLoss=false": "fail_on_data_loss=False",
+    "Or start with a new checkpoint.": "Or start with new leases.",
 }
 """What the core names by an option of Spark, and the argument for it."""
 
@@ -68,8 +73,14 @@ def named_arguments() -> Iterator[None]:
     try:
         yield
     except KinesisError as error:
+        name_arguments(error)
+        raise
+
+
+def name_arguments(error: BaseException) -> None:
+    """Let *error* name arguments in place of options, if it is one of the core."""
+    if isinstance(error, KinesisError):
         text = str(error)
         for option, argument in _NAMES.items():
             text = text.replace(option, argument)
         error.args = (text, *error.args[1:])
-        raise

@@ -11,6 +11,12 @@ from __future__ import annotations
 
 from kinesis_core import KinesisError
 
+NEW_LEASES = (
+    "Start with new leases: stop all workers, and delete the leases of the earlier stream, or give the group another application "
+    "name. It begins at `start` then."
+)
+"""What to do about leases that do not apply to the stream."""
+
 
 class LeaseLostError(KinesisError):
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -14,7 +15,7 @@ from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
-from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams
+from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
 from kinesis_consumer.stream_names import name_streams
 from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
@@ -52,7 +53,7 @@ class Opening:
             ServiceError: AWS cannot be reached, or access is denied.
         """
         rng, clock = random.Random(), SteadyClock()  # noqa: S311 # jitter, not a secret
-        found: list[tuple[str, Source]] = []
+        found: list[Source] = []
         # The group repeats failed calls by itself: one that waits would keep a worker from closing.
         impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0, ready_timeout_s=0.0))
         names = name_streams(self.connection.streams, self._find_arn)
@@ -62,26 +63,27 @@ class Opening:
         tables = leases.open(self.application, self.connection)
         present, _ = read_leases(patiently("Scan", tables.leases.scan, clock, rng))
         named = names_streams(present, len(found))
-        sources: dict[str | None, Source] = {
-            (stream_id if named else None): each for stream_id, each in found
-        }
+        for each in found:
+            list_shards = partial(patiently, "ListShards", each.api.list_shards, clock, rng)
+            verify_stream(present, each.stream_id, list_shards)
+        sources: dict[str | None, Source] = {(each.stream_id if named else None): each for each in found}
         apis = {stream_id: source.api for stream_id, source in sources.items()}
         member = Worker(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
-        keeper = LeaseKeeper(tables.leases, apis, initial, clock)
+        identifier = None if named else found[0].stream_id
+        keeper = LeaseKeeper(tables.leases, apis, initial, clock, identifier)
         coordinator = Coordinator(member, tables, keeper, clock, SystemClock(), rng, mode)
         return WorkerThreads(member, coordinator, self.settings.fetch_threads)
 
     def _source(
         self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition
-    ) -> tuple[str, Source]:
-        """Return a stream, with its id in the leases of a group with several."""
+    ) -> Source:
         plan = PlanSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
         pages = ShardPages.of(ref.label, api, plan, SystemClock(), rng, self.settings.max_fetch_rate_bytes)
         summary = patiently("DescribeStreamSummary", pages.begin, SteadyClock(), rng)
         verify_past(initial, api.now_ms())
         initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
-        source = Source(name, self._feed(ref, summary, pages), api, initial_ms)
-        return identify_stream(summary.arn, summary.created_ms), source
+        stream_id = identify_stream(summary.arn, summary.created_ms)
+        return Source(name, self._feed(ref, summary, pages), api, initial_ms, stream_id)
 
     def _find_arn(self, ref: StreamRef) -> str:
         return _client(self.connection, ref).describe().arn

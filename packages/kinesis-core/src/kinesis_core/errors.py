@@ -86,9 +86,9 @@ class DataLossError(KinesisError):
 
 class StreamRecreatedError(KinesisError):
     """
-    The stream was deleted and created again: its creation time differs from the one in the offset.
+    The stream was deleted and created again: its creation time differs from the one in the offset, or in the leases of a group.
 
-    Start with a new checkpoint directory or without the offset. The saved offset does not apply to the new stream.
+    Start with a new checkpoint directory, without the offset, or with new leases. The saved positions do not apply to the new stream.
     """
 
 

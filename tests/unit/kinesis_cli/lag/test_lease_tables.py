@@ -15,6 +15,7 @@ from support.lease_tables import kcl_lease
 
 ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders"
 ORDERS = StreamSummary("orders", ARN, "ACTIVE", 1_780_000_000_123, 24)
+EARLIER = "000000000000:orders:1770000000"
 S = [f"shardId-{number:012d}" for number in range(7)]
 
 
@@ -63,6 +64,11 @@ def test_several_streams() -> None:
         ([{"id": {"S": "x"}}], "is no lease table: it has an item without leaseKey"),
         ([kcl_lease(S[0], "NOWHERE")], "is damaged: item 'shardId-000000000000' is not a valid lease"),
         ([kcl_lease(f"000000000000:orders:1770000000:{S[1]}", "7")], "deleted and created again"),
+        ([kcl_lease(S[1], "7", streamIdentifier={"S": EARLIER}), kcl_lease(S[0], "5")], "created again"),
+        (
+            [kcl_lease(S[1], "7", streamIdentifier={"S": "000000000000:clicks:1780000000"})],
+            "no lease of orders. It has leases of 000000000000:clicks:1780000000",
+        ),
         (
             [kcl_lease(f"000000000000:clicks:1780000000:{S[1]}", "7")],
             "no lease of orders. It has leases of 000000000000:clicks:1780000000",

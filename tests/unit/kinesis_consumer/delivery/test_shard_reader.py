@@ -11,7 +11,8 @@ from kinesis_consumer.delivery.shard_reader import ShardReader
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import updates
 from kinesis_consumer.settings import GroupSettings
-from kinesis_core import DataLossError, UnavailableError
+from kinesis_consumer.stores import Update
+from kinesis_core import DataLossError, StreamRecreatedError, UnavailableError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import Page
 from support.aggregates import aggregate
@@ -459,3 +460,47 @@ def test_a_page_that_arrives_while_one_is_fetched() -> None:
         patch.setattr(FakeStream, "get_records", lambda _, *given, **named: get_records(*given, **named))
         reader.fetch()
     assert (reader.due_s, woken) == (float("-inf"), [True])
+
+
+STREAM = "000000000000:orders:1780000000"
+
+
+def test_a_lease_learns_its_stream() -> None:
+    """Leases of a KCL do not say of which stream they are. The first write after a page that shows it says so."""
+    shard = OneShard.new()
+    reader = shard.reader()
+    reader.held.renew(reader.renewal())
+    assert shard.lease().stream is None
+    reader.fetch()
+    reader.held.renew(reader.renewal())
+    assert shard.lease().stream == STREAM
+    assert "streamIdentifier" not in reader.renewal()
+
+
+def test_a_program_that_ends_at_once_names_the_stream() -> None:
+    """It makes no renewal, and its first batch names the stream."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    next_batch(shard.reader())
+    assert shard.lease().stream == STREAM
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_position_of_an_earlier_stream(*, is_committed: bool) -> None:
+    """Kinesis refuses a record of another stream: one that was committed, or one of a batch that was not. The lease stays as it is."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    batch = next_batch(reader := shard.reader())
+    if is_committed:
+        assert batch is not None
+        reader.commit(batch)
+    shard.table.table.update(Update(shard.shard_id, {}, remove=("streamIdentifier",)))
+    before = shard.lease()
+    shard.stream.recreate(1)
+    put(shard, b"2")
+    with pytest.raises(
+        StreamRecreatedError,
+        match=rf"position of the lease of {shard.shard_id}.*new leases: .*did not come from this stream",
+    ):
+        shard.reader().fetch()
+    assert (shard.lease().checkpoint, shard.lease().stream) == (before.checkpoint, None)

@@ -58,6 +58,15 @@ def test_children_of_a_split(split: FakeStream) -> None:
     assert leases[name(0)] == evolve(parent, children=(name(1), name(2)))
 
 
+def test_children_say_the_stream_of_their_parent(split: FakeStream) -> None:
+    """A lease of a KCL does not say it, and neither do those of its children."""
+    for identifier in ("1:orders:1780000000", None):
+        parent = evolve(lease_of(split, 0), stream_identifier=identifier)
+        table = table_of(parent)
+        end(table, parent, split)
+        assert {lease.stream for lease in leases_in(table).values()} == {identifier}
+
+
 def test_repeated_end(split: FakeStream) -> None:
     """A child that has a lease already keeps it."""
     parent, child = lease_of(split, 0), lease_of(split, 1, "77")

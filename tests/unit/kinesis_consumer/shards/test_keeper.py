@@ -45,6 +45,15 @@ def test_empty_table() -> None:
     assert [lease.shard_id for lease in scan(table)] == [name(0), name(1)]
 
 
+def test_new_leases_say_their_stream() -> None:
+    """So the leases of a stream that had no record yet are not taken for those of a later stream of that name."""
+    stream, table = new_stream(2), MemoryTable()
+    keeper = keeper_of(stream, table)
+    keeper.identifier = "1:orders:1780000000"
+    run(keeper)
+    assert [lease.stream for lease in scan(table)] == [keeper.identifier] * 2
+
+
 def test_calls_when_nothing_is_missing() -> None:
     """The shards of a complete table are listed once a minute."""
     stream = new_stream(1)

@@ -126,6 +126,13 @@ def test_only_changes(publisher: LeasePublisher, table: FakeTable) -> None:
     assert table.take() == {}
 
 
+def test_which_stream(publisher: LeasePublisher, table: FakeTable) -> None:
+    """Leases of one stream say which one it is, beside a key that does not: so nobody takes them for those of a later stream."""
+    publisher.publish(offset(s0=After(10)))
+    [lease] = table.written
+    assert (lease.stream_id, lease.stream_identifier) == (None, "000000000000:orders:1780000000")
+
+
 def test_exactly_what_was_read(publisher: LeasePublisher, table: FakeTable) -> None:
     """A batch that ends before a record is published as the point before its first user record."""
     publisher.publish(offset(s0=At(30)))

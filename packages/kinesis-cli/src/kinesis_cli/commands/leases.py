@@ -38,7 +38,7 @@ def leases(
     release
         Make the leases of this worker free, so that others have them at once.
     stream
-        Only the leases of this stream. A table of one stream does not name it: --reset with a time needs this option then.
+        Only the leases of this stream. A KCL with one stream does not write its name: --reset with a time needs this option then.
     watch_for
         How long to watch whether workers run. `0s` does not watch.
     force

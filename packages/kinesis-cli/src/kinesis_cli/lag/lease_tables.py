@@ -74,22 +74,21 @@ def reading_of(table: str, leases: Sequence[Lease], summary: StreamSummary) -> R
 
 
 def _of_stream(table: str, leases: Sequence[Lease], summary: StreamSummary) -> list[Lease]:
-    from kinesis_core.leases import identify_stream
+    from kinesis_core.leases import earlier_streams, identify_stream, leases_of_stream
 
     if not leases:
         raise CommandError(f"The lease table {table} has no leases: the application has read nothing yet.")
-    wanted = identify_stream(summary.arn, summary.created_ms)
-    mine = [lease for lease in leases if lease.stream_id == wanted]
-    unnamed = [lease for lease in leases if lease.stream_id is None]
-    if mine or unnamed:
-        return mine or unnamed
-    streams = sorted({str(lease.stream_id) for lease in leases})
-    earlier = [each for each in streams if each.rpartition(":")[0] == wanted.rpartition(":")[0]]
+    now = identify_stream(summary.arn, summary.created_ms)
+    earlier = earlier_streams(leases, now)
     if earlier:
         raise CommandError(
-            f"The lease table {table} has leases of {', '.join(earlier)}, and the stream of now is {wanted}: it was deleted and created "
+            f"The lease table {table} has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
             "again since. Its shards and records are others."
         )
+    mine = leases_of_stream(leases, now)
+    if mine:
+        return mine
+    streams = sorted({str(lease.stream) for lease in leases})
     shown = ", ".join(streams[:_SHOWN]) + (
         f" and {len(streams) - _SHOWN} more" if len(streams) > _SHOWN else ""
     )

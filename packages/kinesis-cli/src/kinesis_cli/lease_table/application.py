@@ -24,6 +24,8 @@ from kinesis_core.leases import (
     LeaseCheckpoint,
     LeaseTable,
     check_number,
+    earlier_streams,
+    identify_stream,
     last_before,
     open_table,
 )
@@ -32,12 +34,12 @@ from kinesis_core.planning import certain_from_ms
 
 @define
 class Application:
-    """One application. It calls Kinesis only where a position is a time."""
+    """One application. It calls Kinesis only where a position is a time, and for the streams that leases name."""
 
     connection: Connection
     table: LeaseTable
     stream: str | None
-    """Only its leases. A table of one stream does not name it."""
+    """Only its leases. A table of one stream that a KCL has made does not name it."""
     _apis: dict[str, StreamApi] = field(factory=dict, init=False)
     _looked_up: set[tuple[str, int]] = field(factory=set, init=False)
     """Streams, and times of which it is known whether they have expired."""
@@ -67,10 +69,12 @@ class Application:
         Make the application read on from other positions.
 
         Raises:
-            CommandError: A worker runs and *force* is not set, there is no such lease, or the answer is no.
+            CommandError: A worker runs and *force* is not set, there is no such lease, the stream was created again, or the answer
+                is no.
             IncompleteError: Some leases stayed as they are: somebody else has changed them, or they are malformed.
         """
         check_reset(watched.workers, self.table.name, force=force)
+        self._verify_streams(watched.snapshot.leases)
         changes = plan_resets(resets, watched.snapshot, self._last_before)
         malformed = watched.snapshot.malformed if any(each.shard == ALL for each in resets) else ()
         confirm_and_apply(self.table, changes, "Reset", yes=yes, malformed=malformed)
@@ -95,11 +99,10 @@ class Application:
     def _last_before(self, lease: Lease, until_ms: int) -> LeaseCheckpoint | None:
         """Return the checkpoint of the last record before *until_ms*. None if the shard is gone, with a note."""
         name = self._stream_of(lease)
-        if name not in self._apis:
-            self._apis[name] = stream_client(self.connection, StreamRef.parse(name))
+        api = self._api(name)
         try:
-            _check_position(self._apis[name], lease, name)
-            found = last_before(self._apis[name], lease.shard_id, until_ms, SystemClock())
+            _check_position(api, lease, name)
+            found = last_before(api, lease.shard_id, until_ms, SystemClock())
         except StreamNotFoundError:
             if not lease.is_finished:
                 raise
@@ -112,7 +115,7 @@ class Application:
 
     def _note_expired(self, name: str, until_ms: int) -> None:
         """Say it if the oldest records of a stream may be no longer those that arrived at a time."""
-        api = self._apis[name]
+        api = self._api(name)
         summary = api.describe()
         left_ms = certain_from_ms(api.now_ms(), summary.retention_hours)
         if max(until_ms, summary.created_ms) < left_ms:
@@ -121,11 +124,33 @@ class Application:
                 f"{summary.retention_hours} h. Its shards are read on from the oldest record left."
             )
 
+    def _verify_streams(self, leases: Sequence[Lease]) -> None:
+        """
+        Check that the streams which *leases* name exist. Leases of a stream that was created again fit to no shard of now.
+
+        Raises:
+            CommandError: One was deleted and created again.
+        """
+        for name in sorted({lease.stream.split(":")[1] for lease in leases if lease.stream}):
+            summary = self._api(name).describe()
+            now = identify_stream(summary.arn, summary.created_ms)
+            earlier = earlier_streams(leases, now)
+            if earlier:
+                raise CommandError(
+                    f"{self.table.name} has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
+                    "again since. Delete these leases, or the table. The application begins anew then. Nothing was changed."
+                )
+
+    def _api(self, name: str) -> StreamApi:
+        if name not in self._apis:
+            self._apis[name] = stream_client(self.connection, StreamRef.parse(name))
+        return self._apis[name]
+
     def _stream_of(self, lease: Lease) -> str:
-        if lease.stream_id is not None:
-            return lease.stream_id.split(":")[1]
+        if lease.stream is not None:
+            return lease.stream.split(":")[1]
         if self.stream is None:
-            raise UsageError("A time needs --stream: a lease table of one stream does not name it.")
+            raise UsageError("A time needs --stream: this lease table does not name it.")
         return self.stream
 
 
@@ -136,7 +161,7 @@ def _check_position(api: StreamApi, lease: Lease, stream: str) -> None:
     Raises:
         CommandError: Kinesis refuses the position.
     """
-    if lease.stream_id is not None or not lease.checkpoint.is_number:
+    if lease.stream is not None or not lease.checkpoint.is_number:
         return
     try:
         check_number(api, lease.shard_id, int(lease.checkpoint.number), SystemClock())

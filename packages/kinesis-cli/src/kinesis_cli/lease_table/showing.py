@@ -115,7 +115,7 @@ def _table_json(application: str, watched: Watched) -> dict[str, Any]:
 def _lease_json(lease: Lease) -> dict[str, Any]:
     return {
         "shard": lease.shard_id,
-        "stream": lease.stream_id,
+        "stream": lease.stream,
         "owner": lease.actual_owner,
         "nextOwner": lease.owner if lease.checkpoint_owner else None,
         "checkpoint": lease.checkpoint.number,

@@ -58,13 +58,13 @@ class Snapshot:
 
     def of_stream(self, stream: str | None) -> Snapshot:
         """
-        Return the leases of *stream*, a name or an id of the KCL. Leases that name no stream are of the only one.
+        Return the leases of *stream*, a name or an id of the KCL. Leases that name no stream may be of it.
 
         Of a malformed lease only the key may say so: `account:name:created:shard`.
         """
         if stream is None:
             return self
-        kept = [lease for lease in self.leases if lease.stream_id is None or _is_of(lease.stream_id, stream)]
+        kept = [lease for lease in self.leases if lease.stream is None or _is_of(lease.stream, stream)]
         malformed = [
             key for key in self.malformed if key.count(":") != 3 or _is_of(key.rpartition(":")[0], stream)
         ]

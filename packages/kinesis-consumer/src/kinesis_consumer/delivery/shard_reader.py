@@ -14,15 +14,16 @@ from kinesis_consumer.delivery.memory import MemoryUse
 from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
 from kinesis_consumer.delivery.positions import describe_batch, describe_emptiness
-from kinesis_consumer.delivery.starting import start_of
+from kinesis_consumer.delivery.starting import refused_position, start_of
 from kinesis_consumer.delivery.waiting import Waiting
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.settings import GroupSettings
-from kinesis_core import ServiceError
+from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import EMPTY_UNTIL, Item
+from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item
 from kinesis_core.model import ShardOffset
+from kinesis_core.planning import ShardPage
 
 STORE_PAUSE_S = 0.2
 """Pause after a failed write of a commit, which waits until the store is back or the lease is lost."""
@@ -44,6 +45,8 @@ class ShardReader:
     owner: BatchOwner
     settings: GroupSettings
     clock: Clock
+    stream_id: str = ""
+    """The KCL's name of the stream. A lease that does not say it gets it with the next write."""
     initial_ms: int | None = None
     """The time where a new group begins, if the user gave one."""
     memory: MemoryUse = field(factory=MemoryUse)
@@ -74,6 +77,8 @@ class ShardReader:
     _arrivals: int = field(default=0, init=False)
     """How often a page arrived by itself."""
     _is_closed: bool = field(default=False, init=False)
+    _is_proven: bool = field(default=False, init=False)
+    """Whether a page has shown that the position in the lease is one of this stream."""
     _lock: Lock = field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -121,19 +126,29 @@ class ShardReader:
             DataLossError: Records are lost, or may be (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
-        if self._position is None:
-            self._position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
-        limit, arrivals = min(MAX_PAGE_RECORDS, self.settings.max_batch_records), self._arrivals
-        page = self.pages.next(self.shard_id, self._position, limit)
+        arrivals = self._arrivals
+        page = self._next_page()
         self.fetched_s = self.clock.now_s()
         with self._lock:
             self._position = page.end.carried_over()
+            self._is_proven = self._is_proven or page.is_tip or bool(page.page.records)
             self.buffer.add(page)
             self._count(page.size_bytes)
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
         due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
         with self._lock:
             self.due_s = due_s if self._arrivals == arrivals else float("-inf")
+
+    def _next_page(self) -> ShardPage:
+        try:
+            if self._position is None:
+                self._position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
+            limit = min(MAX_PAGE_RECORDS, self.settings.max_batch_records)
+            return self.pages.next(self.shard_id, self._position, limit)
+        except InvalidRequestError as error:
+            if self._is_proven:
+                raise
+            raise refused_position(self.held.lease, self.stream, error) from error
 
     def arrived(self) -> None:
         """Note that a page can be fetched at once."""
@@ -170,7 +185,7 @@ class ShardReader:
             return None
         description = describe_batch(checkpoint, batch.start, batch.end)
         if (self.held.lease.pending, self.held.lease.pending_batch) != (batch.end, description):
-            self.held.set_pending((batch.end, description), {})
+            self.held.set_pending((batch.end, description), self._identity())
         self.out, self._planned = batch, None
         return batch
 
@@ -213,8 +228,16 @@ class ShardReader:
         with self._lock:
             position, is_all_committed = self._position, self._is_all_committed
         if position is None or position.arrived_ms is None or not is_all_committed:
-            return {}
-        return {EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms)}
+            return self._identity()
+        return {
+            **self._identity(),
+            EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms),
+        }
+
+    def _identity(self) -> Item:
+        """Return what a lease gets that does not say of which stream it is."""
+        is_unsaid = self._is_proven and self.held.lease.stream is None
+        return {STREAM_IDENTIFIER: self.stream_id} if is_unsaid and self.stream_id else {}
 
     def _count(self, size_bytes: int) -> None:
         """Count data that came, or went. Only for those that have the lock."""
@@ -243,7 +266,7 @@ class ShardReader:
         stamp: Item = {} if arrived_ms is None else {EMPTY_UNTIL: describe_emptiness(batch.end, arrived_ms)}
         while True:
             try:
-                return self.held.checkpoint(batch.end, pending, stamp)
+                return self.held.checkpoint(batch.end, pending, {**self._identity(), **stamp})
             except ServiceError as error:
                 if not error.retryable:
                     raise

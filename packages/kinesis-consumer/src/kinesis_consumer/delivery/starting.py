@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from kinesis_consumer.delivery.feed import Feed
 from kinesis_consumer.delivery.positions import OpenBatch, empty_until_ms, open_batch, starts_at_a_time
+from kinesis_consumer.errors import NEW_LEASES
 from kinesis_consumer.leases import HeldLease
-from kinesis_core.leases import AT_TIMESTAMP, STARTING_TIME
+from kinesis_core.errors import InvalidRequestError, StreamRecreatedError
+from kinesis_core.leases import AT_TIMESTAMP, STARTING_TIME, Lease
 from kinesis_core.model import At, AtTimestamp, ShardOffset, TrimHorizon
 
 
@@ -32,6 +34,14 @@ def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[Shar
     moment_ms = _moment_ms(held, pages, initial_ms) if starts_at_a_time(lease) else None
     cut = TrimHorizon() if moment_ms is None else AtTimestamp(moment_ms)
     return ShardOffset(cut, empty_ms), None
+
+
+def refused_position(lease: Lease, stream: str, error: InvalidRequestError) -> StreamRecreatedError:
+    """Return the error of a lease whose position Kinesis refuses: a record of another stream."""
+    return StreamRecreatedError(
+        f"Kinesis refuses the position of the lease of {lease.shard_id}: no stream {stream} of now had this record. It was deleted and "
+        f"created again, or somebody has changed the lease. {NEW_LEASES} [stream={stream} shard={lease.shard_id}] {error}"
+    )
 
 
 def _moment_ms(held: HeldLease, pages: Feed, initial_ms: int | None) -> int | None:

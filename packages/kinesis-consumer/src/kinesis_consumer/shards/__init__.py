@@ -3,6 +3,7 @@
 from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
 from kinesis_consumer.shards.cleanup import delete_finished, left_unfinished, needless_leases
 from kinesis_consumer.shards.ending import NotYet, create_children
+from kinesis_consumer.shards.identity import verify_stream
 from kinesis_consumer.shards.keeper import Findings, LeaseKeeper
 from kinesis_consumer.shards.naming import names_streams, verify_naming
 from kinesis_consumer.shards.order import unfinished_parents
@@ -29,4 +30,5 @@ __all__ = [
     "start_at",
     "unfinished_parents",
     "verify_naming",
+    "verify_stream",
 ]

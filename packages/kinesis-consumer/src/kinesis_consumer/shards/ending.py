@@ -107,7 +107,8 @@ class _Family:
         return None
 
     def lease_of(self, child: Shard) -> Lease:
-        return start_of_children(self.lease).lease(child, self.lease.stream_id)
+        new = start_of_children(self.lease).lease(child, self.lease.stream_id)
+        return evolve(new, stream_identifier=self.lease.stream_identifier)
 
     def undo(self, created: Sequence[Lease]) -> None:
         """

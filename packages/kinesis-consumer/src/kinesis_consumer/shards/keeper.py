@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from kinesis_consumer.leases import new_item
 from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
@@ -59,6 +59,8 @@ class LeaseKeeper:
     """By the stream's id in leases: None for the only stream of a table."""
     initial: InitialPosition
     clock: Clock
+    identifier: str | None = None
+    """The only stream of a table, for its new leases: see `Lease.stream_identifier`."""
     _streams: dict[str | None, _StreamKeeper] = field(factory=dict, init=False)
     _run_s: float = field(default=float("-inf"), init=False)
     """When it ran last."""
@@ -109,8 +111,9 @@ class LeaseKeeper:
 
     def _create(self, queue: deque[Lease], findings: Findings) -> None:
         while queue and len(findings.created) < CREATIONS:
-            if self.table.create(queue[0].key, new_item(queue[0])):
-                findings.created.append(queue[0])
+            lease = evolve(queue[0], stream_identifier=self.identifier)
+            if self.table.create(lease.key, new_item(lease)):
+                findings.created.append(lease)
             queue.popleft()
 
 

@@ -102,6 +102,7 @@ class LeaseHolder(ABC):
             self,
             self.settings,
             self.clock,
+            source.stream_id,
             source.initial_ms,
             self._shards.memory,
             lambda: self.look_at(lease.key),

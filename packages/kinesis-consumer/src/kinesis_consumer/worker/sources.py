@@ -18,3 +18,5 @@ class Source:
     api: StreamApi
     initial_ms: int | None = None
     """The time where a new group begins, if the user gave one."""
+    stream_id: str = ""
+    """The KCL's name of the stream, which leases carry."""

@@ -19,6 +19,7 @@ from kinesis_core.leases.items import (
     PENDING,
     PENDING_BATCH,
     STARTING_TIME,
+    STREAM_IDENTIFIER,
     LeaseItemError,
     checkpoint_attributes,
     is_lease,
@@ -39,7 +40,9 @@ from kinesis_core.leases.lease import (
     TRIM_HORIZON,
     Lease,
     LeaseCheckpoint,
+    earlier_streams,
     identify_stream,
+    leases_of_stream,
 )
 from kinesis_core.leases.publisher import LeasePublisher
 from kinesis_core.leases.table import LeaseTable, open_client, open_table
@@ -72,6 +75,7 @@ __all__ = [
     "PENDING_BATCH",
     "SHARD_END",
     "STARTING_TIME",
+    "STREAM_IDENTIFIER",
     "TRIM_HORIZON",
     "TableClient",
     "Value",
@@ -79,6 +83,7 @@ __all__ = [
     "check_number",
     "checkpoint_attributes",
     "condition_request",
+    "earlier_streams",
     "from_dynamodb",
     "identify_stream",
     "is_lease",
@@ -86,6 +91,7 @@ __all__ = [
     "item_to_dynamodb",
     "last_before",
     "lease_cut",
+    "leases_of_stream",
     "open_client",
     "open_table",
     "pending_attributes",

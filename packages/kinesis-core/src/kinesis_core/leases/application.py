@@ -17,7 +17,15 @@ from kinesis_core.aws import Connection, StreamApi
 from kinesis_core.errors import OptionError, TableNotFoundError
 from kinesis_core.leases.attributes import Item, item_from_dynamodb
 from kinesis_core.leases.items import LeaseItemError, is_lease, read_lease
-from kinesis_core.leases.lease import ALL_USER_RECORDS, LEASE_KEY, TRIM_HORIZON, Lease, identify_stream
+from kinesis_core.leases.lease import (
+    ALL_USER_RECORDS,
+    LEASE_KEY,
+    TRIM_HORIZON,
+    Lease,
+    earlier_streams,
+    identify_stream,
+    leases_of_stream,
+)
 from kinesis_core.leases.table import open_table
 from kinesis_core.leases.workers import warn_of_workers
 from kinesis_core.logs import get_logger
@@ -130,39 +138,31 @@ class _Table:
 
     def leases_of(self, stream: str, api: StreamApi, readers: Sequence[str]) -> list[Lease]:
         """Return the leases of one stream. *readers* are the streams that shall continue from this table."""
-        by_stream: dict[str | None, list[Lease]] = {}
-        for lease in self.leases:
-            by_stream.setdefault(lease.stream_id, []).append(lease)
-        of_one = by_stream.pop(None, [])
-        if by_stream:
-            leases = self._find(stream, api, by_stream)
-            if leases:
-                return leases
-        if not of_one:
-            shown = ", ".join(sorted(map(str, by_stream))[:_SHOWN])
-            raise OptionError(
-                f"{self.label} has no lease of this stream. It has leases of {shown}. [stream={stream}]"
-            )
-        if len(readers) > 1:
+        unnamed = [lease for lease in self.leases if lease.stream is None]
+        leases = unnamed if len(unnamed) == len(self.leases) else self._find(stream, api)
+        if len(readers) > 1 and any(lease.stream is None for lease in leases):
             raise OptionError(
                 f"{self.label} has the leases of one stream, without its name, and the query reads {len(readers)} streams from it. "
                 f'Give the position by stream: {{"{stream}": {{"kclApplication": "{self.name}"}}, ...}}.'
             )
-        return of_one
+        return leases
 
-    def _find(self, stream: str, api: StreamApi, by_stream: Mapping[str | None, list[Lease]]) -> list[Lease]:
+    def _find(self, stream: str, api: StreamApi) -> list[Lease]:
         summary = api.describe()
-        wanted = identify_stream(summary.arn, summary.created_ms)
-        if wanted in by_stream:
-            return by_stream[wanted]
-        named = wanted.rpartition(":")[0]
-        others = [str(each) for each in by_stream if str(each).rpartition(":")[0] == named]
-        if others:
+        now = identify_stream(summary.arn, summary.created_ms)
+        earlier = earlier_streams(self.leases, now)
+        if earlier:
             raise OptionError(
-                f"{self.label} has leases of {', '.join(sorted(others))}, and the stream of now is {wanted}: it was deleted and created "
+                f"{self.label} has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
                 f"again since. Its shards and records are others. Give another starting position. [stream={stream}]"
             )
-        return []
+        leases = leases_of_stream(self.leases, now)
+        if not leases:
+            shown = ", ".join(sorted({str(lease.stream) for lease in self.leases})[:_SHOWN])
+            raise OptionError(
+                f"{self.label} has no lease of this stream. It has leases of {shown}. [stream={stream}]"
+            )
+        return leases
 
 
 def _cuts(application: KclApplication, leases: Iterable[Lease], label: str) -> dict[str, Any]:

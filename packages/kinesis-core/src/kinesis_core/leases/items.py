@@ -26,6 +26,7 @@ LEASE = "LEASE"
 EMPTY_UNTIL = "emptyUntil"
 PENDING_BATCH = "pendingBatch"
 STARTING_TIME = "startingTime"
+STREAM_IDENTIFIER = "streamIdentifier"
 _WORDS = {TRIM_HORIZON, LATEST, AT_TIMESTAMP, SHARD_END}
 
 
@@ -83,6 +84,8 @@ def shard_attributes(lease: Lease) -> Item:
     if lease.stream_id is not None:
         values["streamName"] = lease.stream_id  # the KCL's name for the attribute that identifies the stream
         values["shardId"] = lease.shard_id
+    if lease.stream_identifier is not None:
+        values[STREAM_IDENTIFIER] = lease.stream_identifier
     if lease.starting_ms is not None:
         values[STARTING_TIME] = lease.starting_ms
     return values
@@ -105,6 +108,7 @@ def _read(item: Item) -> Lease:
         pending=_checkpoint(item, *PENDING[:2]) if PENDING[0] in item else None,
         pending_batch=_text(item, PENDING_BATCH) if PENDING_BATCH in item else None,
         empty_until=_text(item, EMPTY_UNTIL) if EMPTY_UNTIL in item else None,
+        stream_identifier=_text(item, STREAM_IDENTIFIER) if STREAM_IDENTIFIER in item else None,
         starting_ms=_number(item, STARTING_TIME) if STARTING_TIME in item else None,
     )
 

@@ -10,6 +10,7 @@ DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import total_ordering
 
 from attrs import frozen
@@ -91,6 +92,11 @@ class Lease:
     """Which batch the pending checkpoint ends. An attribute of this project, which a KCL ignores and keeps."""
     empty_until: str | None = None
     """Until when the shard was seen without a record after some checkpoint. An attribute of this project, too."""
+    stream_identifier: str | None = None
+    """
+    The stream of a lease whose key does not name it, as in `stream_id`. So a lease is not taken for one of a later stream of the
+    same name. An attribute of this project, too; leases that a KCL creates are without it.
+    """
     starting_ms: int | None = None
     """
     Where reading starts exactly if the checkpoint is LATEST or AT_TIMESTAMP, in milliseconds since the epoch. An attribute of this
@@ -100,6 +106,11 @@ class Lease:
     @property
     def key(self) -> str:
         return self.shard_id if self.stream_id is None else f"{self.stream_id}:{self.shard_id}"
+
+    @property
+    def stream(self) -> str | None:
+        """The stream of the shard, as in `stream_id`; None if the lease does not say it."""
+        return self.stream_id or self.stream_identifier
 
     @property
     def actual_owner(self) -> str | None:
@@ -116,3 +127,25 @@ def identify_stream(arn: str, created_ms: int) -> str:
     """Return the KCL's name of a stream in a table with several: `account:name:created`, in seconds."""
     account, name = arn.split(":", 5)[4], arn.rpartition("/")[2]
     return f"{account}:{name}:{created_ms // 1000}"
+
+
+def was_recreated(stream: str, now: str) -> bool:
+    """Return whether the stream *now* has the account and name of *stream*, and another creation time. Both are KCL names."""
+    return stream != now and stream.rpartition(":")[0] == now.rpartition(":")[0]
+
+
+def earlier_streams(leases: Collection[Lease], now: str) -> list[str]:
+    """
+    Return the deleted streams, with the name of the stream *now*, that the leases are of. Their positions are none of *now*.
+
+    They do not matter once there are leases whose keys name *now*.
+    """
+    if any(lease.stream_id == now for lease in leases):
+        return []
+    return sorted({lease.stream for lease in leases if lease.stream and was_recreated(lease.stream, now)})
+
+
+def leases_of_stream(leases: Collection[Lease], now: str) -> list[Lease]:
+    """Return the leases of the stream *now*: those whose keys name it, else those of the only stream, unless that is another one."""
+    named = [lease for lease in leases if lease.stream_id == now]
+    return named or [lease for lease in leases if lease.stream_id is None and lease.stream in (None, now)]

@@ -53,9 +53,11 @@ def checkpoint_of(cut: Cut) -> LeaseCheckpoint:
             return LeaseCheckpoint(AT_TIMESTAMP)
 
 
-def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = None) -> Iterator[Lease]:
+def leases_of(
+    stream: StreamOffset, listing: Listing, stream_id: str | None = None, identifier: str | None = None
+) -> Iterator[Lease]:
     """
-    Yield the leases of the shard offsets of one stream, in the order of shard ids.
+    Yield the leases of the shard offsets of one stream, in the order of shard ids. *stream_id* is in their keys, and *identifier* an attribute.
 
     Children of finished shards have a lease before they are read, so that a KCL that takes over finds every open
     shard. Listed ancestors that the offset no longer names have a lease as finished.
@@ -74,6 +76,7 @@ def leases_of(stream: StreamOffset, listing: Listing, stream_id: str | None = No
             parents=shard.parents if shard else (),
             children=_ids(children.get(shard_id, ())) if cut == ShardEnd() else (),
             hash_range=(shard.hash_start, shard.hash_end) if shard else None,
+            stream_identifier=identifier,
             starting_ms=cut.epoch_ms if isinstance(cut, AtTimestamp) else None,
         )
 

@@ -155,15 +155,15 @@ class _PublishedStream:
         if self._is_stale(stream):
             self.listing = by_id(self.api.list_shards())
             self._gone = set(stream.shards) - set(self.listing)
-        return self.unread.settle(leases_of(stream, self.listing, self._identify(stream)))
+        identifier = self._identify(stream)
+        names = (identifier, None) if self.has_siblings else (None, identifier)
+        return self.unread.settle(leases_of(stream, self.listing, *names))
 
     def _is_stale(self, stream: StreamOffset) -> bool:
         unknown = set(stream.shards) - set(self.listing) - self._gone
         return bool(not self.listing or unknown or without_children(stream.finished(), self.listing))
 
-    def _identify(self, stream: StreamOffset) -> str | None:
-        if not self.has_siblings:
-            return None
+    def _identify(self, stream: StreamOffset) -> str:
         if self._arn is None:
             self._arn = self.api.describe().arn
         return identify_stream(self._arn, stream.created_ms)

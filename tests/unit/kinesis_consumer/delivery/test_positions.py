@@ -9,11 +9,12 @@ import pytest
 from attrs import evolve
 
 from kinesis_consumer.delivery.positions import (
+    Emptiness,
     OpenBatch,
     describe_batch,
     describe_emptiness,
-    empty_until_ms,
     open_batch,
+    read_emptiness,
 )
 from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint
 
@@ -31,7 +32,10 @@ def test_descriptions_are_written_as_released() -> None:
     """The descriptions are exactly those in the golden file, which workers of every version read."""
     written = {
         "pendingBatch": [LEASE.pending_batch, describe_batch(OLDEST, LeaseCheckpoint("7"), LAST)],
-        "emptyUntil": [describe_emptiness(LAST, 1_790_000_000_000), describe_emptiness(OLDEST, 1)],
+        "emptyUntil": [
+            describe_emptiness(LAST, Emptiness(1_790_000_000_000, 24)),
+            describe_emptiness(OLDEST, Emptiness(1, 8760)),
+        ],
     }
     assert json.dumps(written, indent=1) + "\n" == GOLDEN.read_text()
 
@@ -61,13 +65,32 @@ def test_a_description_of_another_time(changed: Lease) -> None:
 
 def test_until_when_a_shard_was_empty() -> None:
     """Emptiness after a checkpoint holds for later checkpoints, too. It says nothing of records before its own."""
-    lease = evolve(LEASE, empty_until=describe_emptiness(LeaseCheckpoint("4966", 2), 17))
-    assert empty_until_ms(lease) == 17
-    assert empty_until_ms(evolve(lease, checkpoint=LeaseCheckpoint("4967"))) == 17
-    assert empty_until_ms(evolve(lease, checkpoint=LeaseCheckpoint("4966", 1))) is None
+    emptiness = Emptiness(17, 168)
+    lease = evolve(LEASE, empty_until=describe_emptiness(LeaseCheckpoint("4966", 2), emptiness))
+    assert read_emptiness(lease) == emptiness
+    assert read_emptiness(evolve(lease, checkpoint=LeaseCheckpoint("4967"))) == emptiness
+    assert read_emptiness(evolve(lease, checkpoint=LeaseCheckpoint("4966", 1))) is None
 
 
-@pytest.mark.parametrize("text", [None, "", "1", "1 4966", "2 4966/2 17", "1 4966/2 soon", "1 never 17"])
+def test_emptiness_without_the_retention() -> None:
+    """Earlier versions did not write it: then the shortest one counts."""
+    assert read_emptiness(evolve(LEASE, empty_until="1 4966/2 17")) == Emptiness(17, 24)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "1",
+        "1 4966",
+        "2 4966/2 17",
+        "1 4966/2 soon",
+        "1 never 17",
+        "1 4966/2 17 24 5",
+        "1 4966/2 \u0661",
+    ],
+)
 def test_malformed_emptiness(text: str | None) -> None:
     """What cannot be read counts for nothing."""
-    assert empty_until_ms(evolve(LEASE, empty_until=text)) is None
+    assert read_emptiness(evolve(LEASE, empty_until=text)) is None

@@ -504,3 +504,24 @@ def test_a_position_of_an_earlier_stream(*, is_committed: bool) -> None:
     ):
         shard.reader().fetch()
     assert (shard.lease().checkpoint, shard.lease().stream) == (before.checkpoint, None)
+
+
+@pytest.mark.parametrize("has_committed", [True, False])
+def test_a_retention_that_was_raised_between_two_workers(*, has_committed: bool) -> None:
+    """The lease says for how long records were kept at its last write. So a longer retention of now hides no loss."""
+    shard = OneShard.new()
+    shard.stream.forgets = True
+    reader = shard.reader()
+    if has_committed:
+        put(shard, b"1")
+        batch = next_batch(reader)
+        assert batch is not None
+        reader.commit(batch)
+    else:
+        reader.fetch()
+        reader.held.renew(reader.renewal())
+    put(shard, b"lost")
+    shard.clock.sleep(30 * 3600)
+    shard.stream.retain(168)
+    with pytest.raises(DataLossError):
+        shard.reader().fetch()

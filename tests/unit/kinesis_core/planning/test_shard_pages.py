@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
+from attrs import define, field
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.model import After, ShardOffset, TrimHorizon
+from kinesis_core.model import After, Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream, Mood
 
@@ -67,3 +68,87 @@ def test_a_position_whose_record_is_gone() -> None:
     assert pages.resume(SHARD, record.number, 1, 17) == ShardOffset(After(record.number), record.arrived_ms)
     stream.trim(SHARD, 1)
     assert pages.resume(SHARD, record.number, 1, 17) == ShardOffset(After(record.number), 17, was_empty=True)
+
+
+@define
+class Resumed:
+    """A consumer that committed a record, stopped for 30 h, and resumes. 100 records that came after the commit have expired."""
+
+    clock: FakeClock = field(factory=FakeClock)
+    stream: FakeStream = field(init=False)
+    committed: Record = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.stream = FakeStream(self.clock).create(1)
+        self.stream.forgets = True
+        self.committed = self.stream.put(SHARD, b"committed")
+
+    def pages(self, *, fail_on_data_loss: bool = True) -> ShardPages:
+        settings = PlanSettings(fail_on_data_loss=fail_on_data_loss)
+        pages = ShardPages.of("orders", self.stream, settings, self.clock, random.Random(1))
+        pages.begin()
+        return pages
+
+    def lose(self, left_h: float | None) -> Resumed:
+        """Let 100 records expire. *left_h*: the age of the records that are left; None if there are none."""
+        for _ in range(100):
+            self.stream.put(SHARD, b"lost")
+        self.clock.sleep((30 - (left_h or 0)) * 3600)
+        if left_h is not None:
+            self.stream.put(SHARD, b"left")
+            self.clock.sleep(left_h * 3600)
+        return self
+
+
+@pytest.mark.parametrize("left_h", [None, 0, 10, 23.9])
+@pytest.mark.parametrize("user_records", [0, 1])
+def test_a_position_of_a_kcl_that_has_expired(left_h: float | None, user_records: int) -> None:
+    """
+    A KCL keeps no time beside its position. Once the record is gone, records after it may have been lost, however old those are
+    that are left. Without `fail_on_data_loss` reading continues at the oldest record.
+    """
+    resumed = Resumed().lose(left_h)
+    with pytest.raises(DataLossError, match=f"record {resumed.committed.number} .*expired"):
+        resumed.pages().resume(SHARD, resumed.committed.number, user_records, None)
+    pages = resumed.pages(fail_on_data_loss=False)
+    start = pages.resume(SHARD, resumed.committed.number, user_records, None)
+    assert start == ShardOffset(TrimHorizon())
+    assert len(pages.next(SHARD, start, 10).page.records) == (left_h is not None)
+
+
+def test_a_position_before_which_records_are_left() -> None:
+    """No record after it has expired, because those before it expire first: its own is none that ever was."""
+    resumed = Resumed()
+    number, arrived_ms = resumed.committed.number, resumed.committed.arrived_ms
+    start = resumed.pages().resume(SHARD, number + 2, 1, None)
+    assert start == ShardOffset(After(number + 2), arrived_ms, was_empty=True)
+
+
+def test_a_position_in_a_young_stream() -> None:
+    """Nothing can have expired in a stream that is younger than a day, although the record of the position is gone."""
+    clock = FakeClock()
+    stream = FakeStream(clock, created_ms=int(clock.now * 1000)).create(1)
+    record = stream.put(SHARD, b"x")
+    stream.trim(SHARD, 1)
+    pages = ShardPages.of("orders", stream, PlanSettings(), clock, random.Random(1))
+    pages.begin()
+    start = pages.resume(SHARD, record.number, 1, None)
+    assert start == ShardOffset(After(record.number), stream.created_ms, was_empty=True)
+
+
+@pytest.mark.parametrize("left_h", [None, 10])
+def test_a_retention_that_was_raised_meanwhile(left_h: float | None) -> None:
+    """A position with a time says also for how long records were kept then. A longer retention brings nothing back."""
+    resumed = Resumed()
+    number, until_ms, hours = (
+        resumed.committed.number,
+        resumed.committed.arrived_ms,
+        resumed.pages().kept_hours(),
+    )
+    assert hours == 24
+    resumed.lose(left_h).stream.retain(168)
+    pages = resumed.pages()
+    pages.see_kept_hours(hours)
+    start = pages.resume(SHARD, number, 1, until_ms)
+    with pytest.raises(DataLossError, match="may have expired"):
+        pages.next(SHARD, start, 10)

@@ -22,6 +22,14 @@ class Feed(Protocol):
         """Return the offset after the first *user_records* of record *number*: see `ShardPages`."""
         ...
 
+    def kept_hours(self) -> int:
+        """Return for how many hours records are certainly kept."""
+        ...
+
+    def see_kept_hours(self, hours: int) -> None:
+        """Note that records were kept for *hours* when a position was written."""
+        ...
+
     def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
         """Return the next page after *start*. It may have no records, although more will come."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from kinesis_core.leases import AT_TIMESTAMP, LATEST, Lease, LeaseCheckpoint
+from kinesis_core.model import MIN_RETENTION_HOURS
 
 _FORM = "1"
 """The version of both descriptions. One of another version counts for nothing, as one that a KCL has made invalid."""
@@ -45,19 +46,30 @@ def open_batch(lease: Lease) -> OpenBatch | None:
     return None if found is None or not found.is_number else OpenBatch(found, int(lease.pending.number))
 
 
-def describe_emptiness(checkpoint: LeaseCheckpoint, until_ms: int) -> str:
-    """Return what a lease says of a shard without records after *checkpoint* that arrived before *until_ms*."""
-    return f"{_FORM} {checkpoint} {until_ms}"
+@frozen
+class Emptiness:
+    """No record after the checkpoint of a lease arrived before a time."""
+
+    until_ms: int
+    kept_hours: int = MIN_RETENTION_HOURS
+    """For how many hours records were certainly kept when that was written. Earlier versions did not write it."""
 
 
-def empty_until_ms(lease: Lease) -> int | None:
-    """Return a time before which no record after the checkpoint arrived; None if none is known."""
+def describe_emptiness(checkpoint: LeaseCheckpoint, emptiness: Emptiness) -> str:
+    """Return what a lease says of a shard without records after *checkpoint*."""
+    return f"{_FORM} {checkpoint} {emptiness.until_ms} {emptiness.kept_hours}"
+
+
+def read_emptiness(lease: Lease) -> Emptiness | None:
+    """Return until when no record after the checkpoint arrived; None if that is not known."""
     if lease.empty_until is None:
         return None
-    form, text, until_ms = [*lease.empty_until.split(" "), "", "", ""][:3]
+    form, text, *numbers = [*lease.empty_until.split(" "), ""]
     checkpoint = parse_checkpoint(text) if form == _FORM else None
-    is_known = checkpoint is not None and checkpoint <= lease.checkpoint and until_ms.isdigit()
-    return int(until_ms) if is_known else None
+    known = [int(number) for number in numbers if number.isascii() and number.isdigit()]
+    if checkpoint is None or checkpoint > lease.checkpoint or not 1 <= len(known) <= 2:
+        return None
+    return Emptiness(*known)
 
 
 def parse_checkpoint(text: str) -> LeaseCheckpoint | None:

@@ -13,7 +13,7 @@ from kinesis_consumer.delivery.feed import Feed
 from kinesis_consumer.delivery.memory import MemoryUse
 from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
-from kinesis_consumer.delivery.positions import describe_batch, describe_emptiness
+from kinesis_consumer.delivery.positions import Emptiness, describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import refused_position, start_of
 from kinesis_consumer.delivery.waiting import Waiting
 from kinesis_consumer.errors import LeaseLostError
@@ -21,8 +21,8 @@ from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item
-from kinesis_core.model import ShardOffset
+from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item, LeaseCheckpoint
+from kinesis_core.model import MIN_RETENTION_HOURS, ShardOffset
 from kinesis_core.planning import ShardPage
 
 STORE_PAUSE_S = 0.2
@@ -77,6 +77,8 @@ class ShardReader:
     _arrivals: int = field(default=0, init=False)
     """How often a page arrived by itself."""
     _is_closed: bool = field(default=False, init=False)
+    _kept_hours: int = field(default=MIN_RETENTION_HOURS, init=False)
+    """For how many hours records are kept, at the last page."""
     _is_proven: bool = field(default=False, init=False)
     """Whether a page has shown that the position in the lease is one of this stream."""
     _lock: Lock = field(factory=Lock, init=False)
@@ -128,7 +130,7 @@ class ShardReader:
         """
         arrivals = self._arrivals
         page = self._next_page()
-        self.fetched_s = self.clock.now_s()
+        self.fetched_s, self._kept_hours = self.clock.now_s(), self.pages.kept_hours()
         with self._lock:
             self._position = page.end.carried_over()
             self._is_proven = self._is_proven or page.is_tip or bool(page.page.records)
@@ -227,12 +229,14 @@ class ShardReader:
         """Return what a renewal says in addition: until when the shard was seen empty."""
         with self._lock:
             position, is_all_committed = self._position, self._is_all_committed
-        if position is None or position.arrived_ms is None or not is_all_committed:
-            return self._identity()
-        return {
-            **self._identity(),
-            EMPTY_UNTIL: describe_emptiness(self.held.lease.checkpoint, position.arrived_ms),
-        }
+        until_ms = position.arrived_ms if position is not None and is_all_committed else None
+        return {**self._identity(), **self._emptiness(self.held.lease.checkpoint, until_ms)}
+
+    def _emptiness(self, checkpoint: LeaseCheckpoint, until_ms: int | None) -> Item:
+        """Return what a lease gets of a shard without a record after *checkpoint* that arrived before *until_ms*, if that is known."""
+        if until_ms is None:
+            return {}
+        return {EMPTY_UNTIL: describe_emptiness(checkpoint, Emptiness(until_ms, self._kept_hours))}
 
     def _identity(self) -> Item:
         """Return what a lease gets that does not say of which stream it is."""
@@ -262,11 +266,10 @@ class ShardReader:
         pending = None
         if following is not None:
             pending = (following.end, describe_batch(batch.end, following.start, following.end))
-        arrived_ms = batch.ends_ms
-        stamp: Item = {} if arrived_ms is None else {EMPTY_UNTIL: describe_emptiness(batch.end, arrived_ms)}
+        stamp = {**self._identity(), **self._emptiness(batch.end, batch.ends_ms)}
         while True:
             try:
-                return self.held.checkpoint(batch.end, pending, {**self._identity(), **stamp})
+                return self.held.checkpoint(batch.end, pending, stamp)
             except ServiceError as error:
                 if not error.retryable:
                     raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kinesis_consumer.delivery.feed import Feed
-from kinesis_consumer.delivery.positions import OpenBatch, empty_until_ms, open_batch, starts_at_a_time
+from kinesis_consumer.delivery.positions import OpenBatch, open_batch, read_emptiness, starts_at_a_time
 from kinesis_consumer.errors import NEW_LEASES
 from kinesis_consumer.leases import HeldLease
 from kinesis_core.errors import InvalidRequestError, StreamRecreatedError
@@ -27,7 +27,10 @@ def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[Shar
     if replayed is not None:
         first = replayed.first
         return ShardOffset(At(int(first.number), first.sub_sequence_number)), replayed
-    checkpoint, empty_ms = lease.checkpoint, empty_until_ms(lease)
+    checkpoint, emptiness = lease.checkpoint, read_emptiness(lease)
+    empty_ms = None if emptiness is None else emptiness.until_ms
+    if emptiness is not None:
+        pages.see_kept_hours(emptiness.kept_hours)
     if checkpoint.is_number:
         user_records = checkpoint.sub_sequence_number + 1
         return pages.resume(lease.shard_id, int(checkpoint.number), user_records, empty_ms), None

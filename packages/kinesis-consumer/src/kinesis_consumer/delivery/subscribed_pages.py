@@ -67,6 +67,12 @@ class SubscribedPages:
     ) -> ShardOffset:
         return self.polled.resume(shard_id, number, user_records, empty_until_ms)
 
+    def kept_hours(self) -> int:
+        return self.polled.kept_hours()
+
+    def see_kept_hours(self, hours: int) -> None:
+        self.polled.see_kept_hours(hours)
+
     def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
         shard = self._shard(shard_id)
         refusal = self._settle(shard_id, shard)

@@ -66,7 +66,15 @@ class NoProgress:
     oldest: Record | None
 
 
-Loss = RecordExpired | OffsetExpired | NoProgress
+@frozen
+class PositionExpired:
+    """The record that a saved position names is gone. Records after it may have left, too."""
+
+    number: int
+    oldest: Record | None
+
+
+Loss = RecordExpired | OffsetExpired | NoProgress | PositionExpired
 
 
 def is_expiring(arrived_ms: int | None, now_ms: int, hours: int) -> bool:
@@ -149,6 +157,22 @@ def judge(doubt: Doubt, oldest: Record | None, hours: int, now_ms: int) -> Loss 
         ):  # from a time, Kinesis finds the oldest record by itself
             return NoProgress(age_ms, hours, oldest)
     return None
+
+
+def judge_position(
+    number: int, oldest: Record | None, created_ms: int, now_ms: int
+) -> PositionExpired | None:
+    """
+    Return the loss after the record *number*, which a saved position names and the shard does not have; None where nothing is lost.
+
+    It need not be the number of a record, as long as an older one is left: that one would expire first. Where nothing is left, records
+    may have come and gone, unless the stream, which was created at *created_ms*, is too young for that.
+    """
+    if oldest is None:
+        is_lost = is_expiring(created_ms, now_ms, MIN_RETENTION_HOURS)
+    else:
+        is_lost = oldest.number > number
+    return PositionExpired(number, oldest) if is_lost else None
 
 
 def _is_lost_before(oldest: Record, doubt: Doubt) -> bool:

@@ -9,7 +9,15 @@ from attrs import define, field
 from kinesis_core.errors import DataLossError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import OPTION_NAMES, AtTimestamp, Cut, Record, ShardOffset, show_time
-from kinesis_core.planning.loss import HOUR_MS, MARGIN_MS, Loss, NoProgress, OffsetExpired, RecordExpired
+from kinesis_core.planning.loss import (
+    HOUR_MS,
+    MARGIN_MS,
+    Loss,
+    NoProgress,
+    OffsetExpired,
+    PositionExpired,
+    RecordExpired,
+)
 from kinesis_core.stalls import STALLED_PAGES
 
 log = get_logger("kinesis_core")
@@ -75,6 +83,8 @@ def describe(loss: Loss, cut: Cut) -> str:
     match loss:
         case RecordExpired(number, oldest):
             return f"record {number} expired before it was read, and {_left(oldest)}"
+        case PositionExpired(number, oldest):
+            return f"record {number} is not in the shard, records after it may have expired before they were read, and {_left(oldest)}"
         case OffsetExpired(age_ms, hours, oldest):
             # Only a record that is gone says so: the retention was shorter for a while.
             is_early = age_ms < hours * HOUR_MS - MARGIN_MS

@@ -8,7 +8,6 @@ from kinesis_core.aggregation import count_user_records
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import (
-    MIN_RETENTION_HOURS,
     After,
     At,
     Cut,
@@ -20,7 +19,8 @@ from kinesis_core.model import (
     TrimHorizon,
     ancestors,
 )
-from kinesis_core.planning.loss import is_expiring
+from kinesis_core.planning.loss import judge_position
+from kinesis_core.planning.loss_report import describe
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 
@@ -84,10 +84,10 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     """
     state, created_ms = planner.states.of(shard_id), planner.facts.summary().created_ms
     try:
-        named = _first(state, At(cut.number))
+        named = first_record(state, At(cut.number))
         if named is not None and named.number == cut.number:
             return _since(ShardOffset(_settled(cut, named), named.arrived_ms), created_ms)
-        oldest = _first(state, TrimHorizon())
+        oldest = first_record(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
             f"{planner.names[0]} names a record that {shard_id} cannot have: {error} "
@@ -98,20 +98,24 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     if named is None:
         # It may be where a subscription continues. A wrong one would look like a shard without new records.
         log.warning("start.ahead", stream=planner.name, shard=shard_id, sequence=cut.number)
-    match oldest:
-        case Record() if oldest.number <= cut.number:
-            return _since(ShardOffset(cut), oldest.arrived_ms or created_ms)
-        case Record():
-            what = f"record {cut.number} is not in the shard, and the oldest record left is {oldest.sequence_number}"
-        case None if is_expiring(created_ms, state.calls.now_ms(), MIN_RETENTION_HOURS):
-            what = (
-                f"record {cut.number} is not in the shard, records after it may have expired before they were read, and no record "
-                "is left"
-            )
-        case _:
-            return _since(ShardOffset(cut), created_ms)
-    planner.reports.report(shard_id, ShardOffset(cut), what)
-    return ShardOffset(TrimHorizon())
+    return after_gone(planner, shard_id, cut, oldest)
+
+
+def after_gone(planner: StreamPlanner, shard_id: str, cut: At | After, oldest: Record | None) -> ShardOffset:
+    """
+    Return the offset at the record that *cut* names, which the shard does not have, with a time that the first plan can judge by.
+
+    *oldest* is the oldest record left. After a loss reading continues there.
+
+    Raises:
+        DataLossError: Records may be lost, and a loss stops the query.
+    """
+    created_ms = planner.facts.summary().created_ms
+    loss = judge_position(cut.number, oldest, created_ms, planner.api.now_ms())
+    if loss is not None:
+        planner.reports.report(shard_id, ShardOffset(cut), describe(loss, cut))
+        return ShardOffset(TrimHorizon())
+    return ShardOffset(cut).was_empty_until(created_ms if oldest is None else oldest.arrived_ms or created_ms)
 
 
 def _since(start: ShardOffset, since_ms: int) -> ShardOffset:
@@ -126,7 +130,8 @@ def _settled(cut: At | After, record: Record) -> At | After:
     return After(cut.number) if cut.skip >= count_user_records(record.data) else cut
 
 
-def _first(state: ShardState, cut: Cut) -> Record | None:
+def first_record(state: ShardState, cut: Cut) -> Record | None:
+    """Return the first record at or after *cut*; None where the shard has none now."""
     with state.calls.patiently():
         while True:
             try:

@@ -15,10 +15,9 @@ from attrs import define, evolve, field, frozen
 from kinesis_core.aggregation import count_user_records
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import IteratorExpiredError
-from kinesis_core.model import After, At, Page, Record, ShardOffset, StreamSummary, data_bytes
+from kinesis_core.model import After, At, Page, ShardOffset, StreamSummary, TrimHorizon, data_bytes
 from kinesis_core.planning.batch_end import PASSING
-from kinesis_core.planning.loss import HOUR_MS
+from kinesis_core.planning.migration import after_gone, first_record
 from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.probe import GAP_CALLS, Found, find_first
 from kinesis_core.planning.shard_state import ShardState
@@ -87,23 +86,35 @@ class ShardPages:
         Return the offset after the first *user_records* of record *number*, which was read at least in part.
 
         *empty_until_ms*: nothing after that record arrived before this time, if that is known. Where it is not known and the
-        record has expired, only the age of the oldest record left shows whether records may be lost.
+        record has expired, records after it may be lost, unless there are older ones. After a loss, the offset is the oldest record.
 
         Raises:
             DataLossError: Records after *number* may be lost (unless `fail_on_data_loss` is off).
             InvalidRequestError: The number is not one of this shard.
         """
         state = self._planner.states.of(shard_id)
-        named = _first_record(state, At(number))
+        named = first_record(state, At(number))
         if named is not None and named.number == number:
             is_left = user_records < count_user_records(named.data)
             cut = At(number, user_records) if is_left else After(number)
             return ShardOffset(cut, named.arrived_ms)
-        if user_records == 0 and named is not None:
-            self.report_lost(shard_id, ShardOffset(At(number)), f"record {number} expired before it was read")
-        elif empty_until_ms is None:
-            self._doubt(state, number, named)
-        return ShardOffset(After(number)).was_empty_until(empty_until_ms)
+        if user_records and empty_until_ms is not None:
+            return ShardOffset(After(number)).was_empty_until(empty_until_ms)
+        cut = After(number) if user_records else At(number)
+        return after_gone(self._planner, shard_id, cut, first_record(state, TrimHorizon()))
+
+    def kept_hours(self) -> int:
+        """Return for how many hours records are certainly kept: a position without a record is judged by it later."""
+        return self._planner.facts.kept_hours()
+
+    def see_kept_hours(self, hours: int) -> None:
+        """
+        Note that records were kept for *hours* when a position was written.
+
+        Raises:
+            StreamRecreatedError: The stream was deleted and created again.
+        """
+        self._planner.facts.begin_plan(self._created_ms, hours)
 
     def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
         """
@@ -167,25 +178,3 @@ class ShardPages:
         full = ShardPage(page, start, evolve(end, estimate=None), found.at_tip or found.ended, found.ended)
         state.calls.limiter.rest(self._planner.clock.now_s() + full.size_bytes / self.max_fetch_rate_bytes)
         return full
-
-    def _doubt(self, state: ShardState, number: int, oldest: Record | None) -> None:
-        """Report a loss where the stream is full up to the end of its retention, so that records expire all the time."""
-        if oldest is None or oldest.number < number:
-            return
-        edge_ms = state.calls.now_ms() - (self._planner.facts.retention_hours() - 1) * HOUR_MS
-        if oldest.arrived_ms is None or oldest.arrived_ms < edge_ms:
-            what = (
-                f"record {number}, the last one that was read, has expired, and so may have records after it"
-            )
-            self._planner.reports.report(state.shard_id, ShardOffset(After(number)), what)
-
-
-def _first_record(state: ShardState, cut: At) -> Record | None:
-    """Return the first record at or after *cut*; None where the shard has none now."""
-    with state.calls.patiently():
-        while True:
-            try:
-                records = state.first_page(cut).records
-            except IteratorExpiredError:
-                continue
-            return records[0] if records else None

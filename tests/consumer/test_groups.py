@@ -18,8 +18,11 @@ from kinesis_consumer import (
     MemoryLeases,
     SendTo,
     SqliteLeases,
+    WorkerNameInUseError,
 )
-from kinesis_consumer.stores import Update
+from kinesis_consumer.leases import new_item
+from kinesis_consumer.stores import MemoryTable, Update
+from kinesis_consumer.worker import GroupTables
 from kinesis_core import (
     OptionError,
     ServiceError,
@@ -28,6 +31,7 @@ from kinesis_core import (
     StreamRecreatedError,
     TrimHorizon,
 )
+from kinesis_core.leases import OLDEST, Item, Lease
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, ManualClock, Request
 from support.aggregates import aggregate
@@ -203,6 +207,25 @@ def test_leases_without_their_stream(emulator: Emulator, tmp_path: Path) -> None
         assert {str(name).split(":")[1] for name in names} == {"orders"}
         for shard in (SHARD, "shardId-000000000001"):
             table.update(Update(shard, {}, remove=("streamIdentifier",)))
+
+
+def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
+    """`open` refuses the name of a process that renews its leases."""
+
+    class RenewedTable(MemoryTable):
+        def get(self, key: str) -> Item | None:
+            self.update(Update(key, {"leaseOwner": "one"}, add={"leaseCounter": 5}))
+            return super().get(key)
+
+    class Leases:
+        def open(self, *_: object) -> GroupTables:
+            table = RenewedTable()
+            table.create(SHARD, new_item(Lease(SHARD, OLDEST)))
+            table.update(Update(SHARD, {}, {"leaseOwner": "one"}))
+            return GroupTables(table)
+
+    with pytest.raises(WorkerNameInUseError, match="'one'"):
+        opened(emulator, leases=Leases(), worker="one")
 
 
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:

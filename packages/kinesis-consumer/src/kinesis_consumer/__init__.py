@@ -1,7 +1,7 @@
 """Consumer groups for Amazon Kinesis Data Streams in plain Python, in one table with Java's KCL."""
 
 from kinesis_consumer.delivery import Batch, BatchId
-from kinesis_consumer.errors import GroupStateError, HandlerError, LeaseLostError
+from kinesis_consumer.errors import GroupStateError, HandlerError, LeaseLostError, WorkerNameInUseError
 from kinesis_consumer.group import ConsumerGroup
 from kinesis_consumer.handling import Handler, OnFailure, SendTo, Unit
 from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore, MemoryLeases, SqliteLeases
@@ -32,5 +32,6 @@ __all__ = [
     "SqliteLeases",
     "Unit",
     "Update",
+    "WorkerNameInUseError",
     "__version__",
 ]

@@ -4,6 +4,7 @@ The errors of consumer groups, besides those of `kinesis_core`.
     KinesisError
     ├── LeaseLostError              the lease was lost before the commit, or nobody knows
     ├── HandlerError                a handler failed for good
+    ├── WorkerNameInUseError        another process has the name of this worker
     └── GroupStateError             the table has what this worker cannot work with
 """
 
@@ -77,4 +78,12 @@ class GroupStateError(KinesisError):
     The table of leases has what this worker cannot work with: leases of other streams than its own, or a state of a newer version.
 
     Do what the message says.
+    """
+
+
+class WorkerNameInUseError(KinesisError):
+    """
+    Another process of the group runs with the name of this worker. Both would deliver and commit the same batches.
+
+    Give each process a name of its own, or none. A process that was killed is no obstacle: its name is free once its leases expire.
     """

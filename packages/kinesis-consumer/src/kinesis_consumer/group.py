@@ -87,7 +87,8 @@ class ConsumerGroup:
         *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time that is past. Later the leases say it.
         *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
         removed, or, for a single stream, as the one with that ARN. All workers of a group name the same one. By default they poll.
-        *worker*: a name of up to 255 characters that no other worker of the group has. By default it is new for each process.
+        *worker*: a name of up to 255 characters that no other worker of the group has. By default it is new for each process. The name
+        of a process that was killed can be used again: then at most one lease duration is waited.
         *mode*: "taking" (as the KCL 2.x) or "assigned" (as the KCL 3.x) for a group whose table does not say it.
 
         Raises:
@@ -95,6 +96,8 @@ class ConsumerGroup:
             TableLayoutError: DynamoDB has a table of that name that is no table of leases.
             CredentialsError: No credentials or no region are found.
             StreamNotFoundError: A stream or the consumer does not exist.
+            StreamRecreatedError: The leases are of a stream that was deleted before this one was created.
+            WorkerNameInUseError: A process that runs has the name *worker*.
             GroupStateError: The leases in the table do not fit to *streams*, or are of a newer version.
             AccessDeniedError: A call is not allowed. The message names the IAM action.
             ServiceError: AWS cannot be reached, or refuses a call, or the table or the consumer is not ready in time.

@@ -13,6 +13,7 @@ from kinesis_core.leases import (
     LEASE_OWNER,
     PENDING,
     PENDING_BATCH,
+    PROCESS,
     STARTING_TIME,
     Lease,
     LeaseCheckpoint,
@@ -53,7 +54,7 @@ def reset(lease: Lease, checkpoint: LeaseCheckpoint) -> Change:
         lease,
         {_COUNTER: lease.counter},
         checkpoint_attributes(checkpoint),
-        (LEASE_OWNER, _CHECKPOINT_OWNER, *PENDING, PENDING_BATCH, EMPTY_UNTIL, STARTING_TIME),
+        (LEASE_OWNER, _CHECKPOINT_OWNER, *PENDING, PENDING_BATCH, EMPTY_UNTIL, STARTING_TIME, PROCESS),
         checkpoint,
     )
 
@@ -62,7 +63,7 @@ def release(lease: Lease) -> Change:
     """Return the change that takes *lease* from its owner: for the next one during a hand-over, else for anybody."""
     removed = LEASE_OWNER if lease.checkpoint_owner is None else _CHECKPOINT_OWNER
     expect = {LEASE_KEY: lease.key, LEASE_OWNER: lease.owner, _CHECKPOINT_OWNER: lease.checkpoint_owner}
-    return Change(lease, {**expect, _COUNTER: lease.counter}, remove=(removed,))
+    return Change(lease, {**expect, _COUNTER: lease.counter}, remove=(removed, PROCESS))
 
 
 class Table(Protocol):

@@ -21,6 +21,7 @@ from kinesis_consumer.assignment.mode import (
     Mode,
     ModeReader,
 )
+from kinesis_consumer.assignment.namesakes import Namesakes
 from kinesis_consumer.assignment.sightings import Sightings, scan_pause_s
 from kinesis_consumer.assignment.taking import Choice, LeaseTaker, Taken, TakingLimits, choose_leases
 
@@ -40,6 +41,7 @@ __all__ = [
     "MetricsWriter",
     "Mode",
     "ModeReader",
+    "Namesakes",
     "REPORT_S",
     "Roster",
     "Sightings",

@@ -11,9 +11,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 
 from kinesis_consumer.assignment.items import read_leases
+from kinesis_consumer.assignment.namesakes import Namesakes
 from kinesis_consumer.assignment.sightings import Sightings
 from kinesis_consumer.leases import take
 from kinesis_consumer.stores import ItemTable
@@ -121,6 +122,11 @@ class LeaseTaker:
     limits: TakingLimits = TakingLimits()
     knows: Callable[[Lease], bool] = lambda _lease: True
     """Whether this worker can read the shard of a lease. It leaves others alone, and does not count them."""
+    namesakes: Namesakes = field(
+        default=Factory(
+            lambda self: Namesakes(self.worker, self.sightings.duration_s, self.clock), takes_self=True
+        )
+    )
     leases: list[Lease] = field(factory=list, init=False)
     """All leases of the last scan, before anything was taken."""
     malformed: list[str] = field(factory=list, init=False)
@@ -134,6 +140,7 @@ class LeaseTaker:
         or it had it before it was started again.
 
         Raises:
+            WorkerNameInUseError: Another process has the name of this worker.
             ServiceError: Nothing was taken because the table failed. After a failure later on the run ends early.
         """
         started_s = self.clock.now_s()
@@ -145,6 +152,7 @@ class LeaseTaker:
             lease
             for lease in known
             if lease.owner == self.worker and lease.checkpoint_owner is None and lease.key not in held
+            if self.namesakes.may_take(lease, holds_any=bool(held))
         ]
         choice = choose_leases(known, self.sightings, now_s, self.worker, self.rng, self.limits)
         is_old = choice.is_steal and now_s - started_s > _SLOW_SCAN * self.sightings.duration_s
@@ -157,7 +165,7 @@ class LeaseTaker:
             for lease in leases:
                 present = self._read_again(lease) if is_old else lease
                 sent_s = self.clock.now_s()
-                item = self.table.update(take(present, self.worker)) if present else None
+                item = self.table.update(take(present, self.worker, self.namesakes.mark)) if present else None
                 if item is not None:
                     taken.append(Taken(read_lease(item), sent_s))
         except ServiceError:

@@ -19,6 +19,7 @@ from kinesis_core.leases import (
     LEASE_OWNER,
     PENDING,
     PENDING_BATCH,
+    PROCESS,
     Item,
     Lease,
     LeaseCheckpoint,
@@ -43,13 +44,13 @@ def new_item(lease: Lease) -> Item:
     }
 
 
-def take(lease: Lease, worker: str) -> Update:
-    """Make *worker* the owner, as the workers of the KCL 2.x do for themselves."""
+def take(lease: Lease, worker: str, attributes: Mapping[str, Value] | None = None) -> Update:
+    """Make *worker* the owner, as the workers of the KCL 2.x do for themselves; *attributes* are written as well."""
     is_switch = lease.owner is not None and lease.owner != worker
     return Update(
         lease.key,
         expect={COUNTER: lease.counter},
-        set={LEASE_OWNER: worker},
+        set={LEASE_OWNER: worker, **(attributes or {})},
         remove=(CHECKPOINT_OWNER,),
         add={COUNTER: 1, **({OWNER_SWITCHES: 1} if is_switch else {})},
     )
@@ -103,7 +104,7 @@ def assign(lease: Lease, worker: str) -> Update:
         lease.key,
         expect={**_owners(lease), COUNTER: lease.counter},
         set={LEASE_OWNER: worker},
-        remove=(CHECKPOINT_OWNER,),
+        remove=(CHECKPOINT_OWNER, PROCESS),
         add={COUNTER: 1, **({OWNER_SWITCHES: 1} if is_switch else {})},
     )
 
@@ -119,7 +120,7 @@ def release(lease: Lease) -> Update:
     """Leave the lease: to the next owner during a hand-over, else to anybody. The counter is expected as in `assign`."""
     removed = LEASE_OWNER if lease.checkpoint_owner is None else CHECKPOINT_OWNER
     expect = {**_owners(lease), COUNTER: lease.counter}
-    return Update(lease.key, expect=expect, remove=(removed,), add={COUNTER: 1})
+    return Update(lease.key, expect=expect, remove=(removed, PROCESS), add={COUNTER: 1})
 
 
 def describe_shard(lease: Lease, values: Item) -> Update:

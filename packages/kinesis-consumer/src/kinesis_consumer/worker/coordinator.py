@@ -82,6 +82,7 @@ class Coordinator:
             self.rng,
             TakingLimits(settings.max_leases),
             self.worker.streams.knows,
+            self.worker.namesakes,
         )
         heartbeat_s = settings.lease_duration_s / HEARTBEATS
         self._periodic = [

@@ -10,9 +10,10 @@ from typing import Any
 
 from attrs import define, field
 
+from kinesis_consumer.assignment import Namesakes
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import HeldLease
+from kinesis_consumer.leases import HeldLease, renew
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.stores import ItemTable
 from kinesis_consumer.worker.callbacks import Callbacks
@@ -51,6 +52,7 @@ class LeaseHolder(ABC):
     wake: Callable[[], None] = lambda: None
     """Called when another step is due at once."""
     streams: KnownStreams = field(init=False)
+    namesakes: Namesakes = field(init=False)
     process: int = field(factory=os.getpid, init=False)
     """The process that holds the leases."""
     _shards: HeldShards = field(factory=HeldShards, init=False)
@@ -59,6 +61,7 @@ class LeaseHolder(ABC):
 
     def __attrs_post_init__(self) -> None:
         self.streams = KnownStreams(self.name, self.sources)
+        self.namesakes = Namesakes(self.name, self.settings.lease_duration_s, self.clock)
         self._releaser = LeaseReleaser(
             self.name, self._shards, self.clock, self.callbacks, self.settings.hand_over_timeout_s
         )
@@ -121,6 +124,7 @@ class LeaseHolder(ABC):
         Take up the leases that a leader has assigned to this worker. Those of other streams it lets go: a KCL's leader gives any.
 
         Raises:
+            WorkerNameInUseError: Another process has the name of this worker.
             ServiceError: The store failed.
         """
         for found in self._assigned():
@@ -128,11 +132,12 @@ class LeaseHolder(ABC):
                 self.streams.warn([found.lease])
                 found.leave(None)
                 continue
-            try:
-                found.renew()  # proves that nobody else has it
-            except LeaseLostError:
+            if not self.namesakes.may_take(found.lease, holds_any=bool(self.held())):
                 continue
-            self.gain(found.lease, found.renewed_s)
+            sent_s = self.clock.now_s()
+            item = self.table.update(renew(found.lease, self.namesakes.mark))
+            if item is not None:  # so nobody else has it
+                self.gain(read_lease(item), sent_s)
 
     def renew(self, run_all: RunAll = map) -> float:
         """Renew the leases that are due, all by *run_all*. Returns in how many seconds the next one is."""
@@ -154,7 +159,8 @@ class LeaseHolder(ABC):
 
         With *only_idle*, those stay whose batch is in hand. Otherwise such batches are dropped: another worker delivers them again.
         """
-        self._releaser.leave(self._assigned(), loads, only_idle=only_idle)
+        assigned = (found for found in self._assigned() if not self.namesakes.has(found.lease))
+        self._releaser.leave(assigned, loads, only_idle=only_idle)
 
     def _assigned(self) -> Iterator[HeldLease]:
         """Yield the leases that name this worker as their owner, and that it has not taken up."""

@@ -27,6 +27,7 @@ EMPTY_UNTIL = "emptyUntil"
 PENDING_BATCH = "pendingBatch"
 STARTING_TIME = "startingTime"
 STREAM_IDENTIFIER = "streamIdentifier"
+PROCESS = "workerProcess"
 _WORDS = {TRIM_HORIZON, LATEST, AT_TIMESTAMP, SHARD_END}
 
 
@@ -109,6 +110,7 @@ def _read(item: Item) -> Lease:
         pending_batch=_text(item, PENDING_BATCH) if PENDING_BATCH in item else None,
         empty_until=_text(item, EMPTY_UNTIL) if EMPTY_UNTIL in item else None,
         stream_identifier=_text(item, STREAM_IDENTIFIER) if STREAM_IDENTIFIER in item else None,
+        process=_text(item, PROCESS) if PROCESS in item else None,
         starting_ms=_number(item, STARTING_TIME) if STARTING_TIME in item else None,
     )
 

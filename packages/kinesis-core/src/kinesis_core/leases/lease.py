@@ -97,6 +97,8 @@ class Lease:
     The stream of a lease whose key does not name it, as in `stream_id`. So a lease is not taken for one of a later stream of the
     same name. An attribute of this project, too; leases that a KCL creates are without it.
     """
+    process: str | None = None
+    """The process that took the lease, and the name of its worker. An attribute of this project, too."""
     starting_ms: int | None = None
     """
     Where reading starts exactly if the checkpoint is LATEST or AT_TIMESTAMP, in milliseconds since the epoch. An attribute of this

@@ -1,0 +1,135 @@
+"""
+Whether another process has the name of this worker. Both would take the same leases for their own, and commit the same batches.
+
+A process that was killed leaves leases that name its worker, and one that is started again with that name has to get them. Only the
+counters of the leases tell a dead process from one that runs. So each process marks the leases that it takes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection
+
+from attrs import define, evolve, field, frozen
+
+from kinesis_consumer.assignment.metrics import WorkerReport
+from kinesis_consumer.errors import WorkerNameInUseError
+from kinesis_core.clock import Clock
+from kinesis_core.leases import PROCESS, Item, Lease
+
+MOVES = 2
+"""So many writes show that a process runs. A leader may have written one: it gives a lease again to the name that had it."""
+LOOKS = 6
+"""Looks in one lease duration, in which a process renews its leases three times."""
+WATCHED = 3
+"""A process that runs renews all its leases, so watching some of them is enough."""
+
+
+@frozen
+class _Sighting:
+    process: str
+    first: int
+    counter: int
+    changed_s: float
+    """When the counter was first seen with this value."""
+
+
+def _new_process() -> str:
+    return uuid.uuid4().hex
+
+
+@define
+class Namesakes:
+    """What one worker knows of other processes with its name. Not thread-safe."""
+
+    worker: str
+    duration_s: float
+    """How long a lease is valid."""
+    clock: Clock
+    process: str = field(factory=_new_process)
+    """What no other process has, also none with the name of this worker."""
+    _seen: dict[str, _Sighting] = field(factory=dict, init=False)
+
+    @property
+    def mark(self) -> Item:
+        """What a lease gets that this process takes."""
+        return {PROCESS: f"{self.process} {self.worker}"}
+
+    def has(self, lease: Lease) -> bool:
+        """Return whether another process with the name of this worker has marked *lease*."""
+        return self._marked_by(lease) not in (None, self.process)
+
+    def may_take(self, lease: Lease, *, holds_any: bool) -> bool:
+        """
+        Return whether this process may take *lease*, which names its worker, and which it does not hold.
+
+        A lease of another process is free once it stands still for as long as it is valid.
+
+        Raises:
+            WorkerNameInUseError: The other process runs. If both have leases, only one of the two gets the error.
+        """
+        process = self._marked_by(lease)
+        if process is None or not self.has(lease):
+            self._seen.pop(lease.key, None)
+            return True
+        seen = self._look(lease, process)
+        if self._runs(seen) and (not holds_any or self.process > process):
+            raise self._error()
+        return self.clock.now_s() - seen.changed_s >= self.duration_s
+
+    def await_end(
+        self,
+        leases: Collection[Lease],
+        look_at: Callable[[str], Lease | None],
+        find_report: Callable[[], WorkerReport | None],
+    ) -> None:
+        """
+        Wait until no process has the name of this worker, which has not begun. That takes no time for a new name, and at most one
+        lease duration for that of a process that was killed.
+
+        *leases* are those of the table, *look_at* reads one of them again, *find_report* reads the report of the worker.
+
+        Raises:
+            WorkerNameInUseError: A process with that name runs.
+            ServiceError: The table failed.
+        """
+        keys = [lease.key for lease in leases if lease.actual_owner == self.worker][:WATCHED]
+        first = find_report()
+        until_s = self.clock.now_s() + self.duration_s
+        for lease in leases:
+            if lease.actual_owner == self.worker:
+                self._look(lease, self._marked_by(lease) or "")
+        while (keys or first) and self.clock.now_s() < until_s:
+            self.clock.sleep(self.duration_s / LOOKS)
+            report = find_report()
+            if first and report and report.updated != first.updated:
+                raise self._error()
+            first = first if report else None
+            looks = [look_at(key) for key in keys]
+            found = [each for each in looks if each is not None and each.actual_owner == self.worker]
+            if any(self._runs(self._look(each, self._marked_by(each) or "")) for each in found):
+                raise self._error()
+            keys = [each.key for each in found]
+
+    def _marked_by(self, lease: Lease) -> str | None:
+        """Return the process that has taken *lease* under the name of this worker, if any."""
+        process, _, worker = (lease.process or "").partition(" ")
+        return process if worker == self.worker else None
+
+    def _look(self, lease: Lease, process: str) -> _Sighting:
+        seen = self._seen.get(lease.key)
+        if seen is None or seen.process != process:
+            seen = _Sighting(process, lease.counter, lease.counter, self.clock.now_s())
+        elif seen.counter != lease.counter:
+            seen = evolve(seen, counter=lease.counter, changed_s=self.clock.now_s())
+        self._seen[lease.key] = seen
+        return seen
+
+    def _runs(self, seen: _Sighting) -> bool:
+        return seen.counter - seen.first >= MOVES
+
+    def _error(self) -> WorkerNameInUseError:
+        return WorkerNameInUseError(
+            f"Another process that runs has the name of this worker, '{self.worker}'. Give each process of the group a name of its own, "
+            "or none: then it is a new one each time."
+        )

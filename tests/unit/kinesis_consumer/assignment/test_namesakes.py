@@ -1,0 +1,188 @@
+"""Two processes with one worker name: one of them gets an error, and neither touches a lease of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from attrs import evolve
+
+from kinesis_consumer import GroupSettings, WorkerNameInUseError
+from kinesis_consumer.assignment import Mode, Namesakes, WorkerReport
+from kinesis_consumer.leases import assign, release
+from kinesis_consumer.stores import MemoryTable
+from kinesis_core.leases import Lease
+from support.consumer_groups import fill, leases_of, new_group, new_stream
+from support.fake_stream import FakeClock
+from support.shared_leases import make_lease
+
+DURATION_S = 10.0
+MINE = make_lease(0, "host-1", counter=5)
+Change = Callable[[Lease, float], Lease | None]
+"""What becomes of a lease after so many seconds."""
+
+
+def wait(
+    leases: Sequence[Lease] = (MINE,),
+    change: Change = lambda lease, _: lease,
+    report: Callable[[float], int | None] = lambda _: None,
+) -> tuple[float, Namesakes]:
+    """Wait for the name host-1. Returns for how long, and what is known then."""
+    clock = FakeClock()
+    namesakes, started_s = Namesakes("host-1", DURATION_S, clock), clock.now_s()
+    by_key = {lease.key: lease for lease in leases}
+
+    def passed_s() -> float:
+        return clock.now_s() - started_s
+
+    def find_report() -> WorkerReport | None:
+        updated = report(passed_s())
+        return None if updated is None else WorkerReport("host-1", updated)
+
+    namesakes.await_end(leases, lambda key: change(by_key[key], passed_s()), find_report)
+    return passed_s(), namesakes
+
+
+def renewed(lease: Lease, passed_s: float) -> Lease:
+    """Return *lease* as a process that runs renews it."""
+    return evolve(lease, counter=lease.counter + int(passed_s / (DURATION_S / 3)))
+
+
+def test_a_new_name_is_not_waited_for() -> None:
+    """Leases of other workers do not matter."""
+    assert wait([make_lease(0, "host-2"), make_lease(1)])[0] == 0
+
+
+def test_the_name_of_a_process_that_was_killed() -> None:
+    """It is waited for as long as a lease is valid. Then its leases are free at once."""
+    killed = evolve(MINE, process="old host-1")
+    passed_s, namesakes = wait([killed])
+    assert passed_s == pytest.approx(DURATION_S)
+    assert namesakes.may_take(killed, holds_any=False)
+
+
+def test_the_name_of_a_process_that_runs() -> None:
+    """It renews its leases, or it reports where it has none: an error before a lease could expire."""
+    with pytest.raises(WorkerNameInUseError, match="'host-1'"):
+        wait(change=renewed)
+    with pytest.raises(WorkerNameInUseError, match="a name of its own, or none"):
+        wait([], report=int)
+
+
+def test_a_process_that_ends_meanwhile() -> None:
+    """It releases its leases and deletes its report: nobody waits any longer."""
+    passed_s, _ = wait(
+        change=lambda lease, s: lease if s < 2 else evolve(lease, owner=None),
+        report=lambda s: 7 if s < 4 else None,
+    )
+    assert 4 <= passed_s < 6
+
+
+def test_a_leader_that_writes_once() -> None:
+    """It gives the lease of a dead worker to that name again. That is no sign of a process, and prolongs no wait."""
+    passed_s, _ = wait(change=lambda lease, s: evolve(lease, counter=6 if s > 5 else 5))
+    assert passed_s == pytest.approx(DURATION_S)
+
+
+@pytest.mark.parametrize("process", [None, "any host-2", "mine host-1"])
+def test_a_lease_of_no_namesake(process: str | None) -> None:
+    """A lease that a leader gave to this worker is taken at once, whoever had it before."""
+    namesakes = Namesakes("host-1", DURATION_S, FakeClock(), "mine")
+    assert namesakes.mark == {"workerProcess": "mine host-1"}
+    assert namesakes.may_take(evolve(MINE, process=process), holds_any=False)
+
+
+def test_a_lease_of_a_namesake() -> None:
+    """It is free once it stands still for as long as it is valid."""
+    clock = FakeClock()
+    namesakes, lease = Namesakes("host-1", DURATION_S, clock, "mine"), evolve(MINE, process="other host-1")
+    assert not namesakes.may_take(lease, holds_any=False)
+    clock.sleep(6)
+    lease = evolve(lease, counter=6)
+    assert not namesakes.may_take(lease, holds_any=False)
+    clock.sleep(DURATION_S)
+    assert namesakes.may_take(lease, holds_any=False)
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "holds_any", "ends"),
+    [("1", "2", False, True), ("2", "1", False, True), ("1", "2", True, False), ("2", "1", True, True)],
+)
+def test_one_of_two_processes_goes_on(mine: str, other: str, *, holds_any: bool, ends: bool) -> None:
+    """The one without leases ends. Where both have some, both see it, and the same one of them ends."""
+    clock = FakeClock()
+    namesakes = Namesakes("host-1", DURATION_S, clock, mine)
+    for counter in (5, 6):
+        assert not namesakes.may_take(
+            evolve(MINE, process=f"{other} host-1", counter=counter), holds_any=holds_any
+        )
+        clock.sleep(1)
+    last = evolve(MINE, process=f"{other} host-1", counter=7)
+    if ends:
+        with pytest.raises(WorkerNameInUseError):
+            namesakes.may_take(last, holds_any=holds_any)
+    else:
+        assert not namesakes.may_take(last, holds_any=holds_any)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_two_processes_that_start_at_once(mode: Mode) -> None:
+    """Neither sees the other at its start. No lease is held by both, one of them ends, and the other one then reads all shards."""
+    clock, table, stream = FakeClock(), MemoryTable(), new_stream(4)
+    fill(stream, 40)
+    settings = GroupSettings(lease_duration_s=DURATION_S)
+    running = {
+        name: new_group(stream, table, settings=settings, worker="host-1", clock=clock, mode=mode)._threads
+        for name in "AB"
+    }
+    errors: list[str] = []
+    for _ in range(60):
+        clock.sleep(0.5)
+        for name, threads in list(running.items()):
+            threads.worker.renew()
+            try:
+                threads.coordinator.step()
+            except WorkerNameInUseError:
+                errors.append(name)
+                threads.coordinator.close()
+                del running[name]
+        held = [key for threads in running.values() for key in threads.worker.held()]
+        assert len(held) == len(set(held)), "a lease is held twice"
+    assert len(errors) == 1
+    [left] = running.values()
+    assert left.worker.held() == set(leases_of(table))
+    assert all(reader.held.is_ours for reader in left.worker.readers())
+
+
+def test_a_lease_that_is_let_go_loses_its_mark() -> None:
+    """Released or assigned, it is no lease of that process any more: whoever gets it under the same name need not wait."""
+    for update in (release(MINE), assign(MINE, "host-1")):
+        assert "workerProcess" in update.remove
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_the_name_of_a_worker_that_was_closed(mode: Mode) -> None:
+    """The next process with that name gets the leases at once: they carry no mark any more."""
+    clock, table, stream = FakeClock(), MemoryTable(), new_stream(4)
+    for _ in range(2):
+        threads = new_group(stream, table, worker="host-1", clock=clock, mode=mode)._threads
+        for _ in range(3):
+            threads.coordinator.step()
+            clock.sleep(2)
+        assert len(threads.worker.held()) == 4
+        threads.coordinator.close()
+
+
+def test_the_one_that_ends_lets_no_lease_of_the_other_go() -> None:
+    """At its end a worker lets the leases go that name it. Those of another process stay."""
+    clock, table, stream = FakeClock(), MemoryTable(), new_stream(2)
+    first, second = (
+        new_group(stream, table, worker="host-1", clock=clock, mode=Mode.ASSIGNED)._threads for _ in range(2)
+    )
+    for _ in range(3):
+        first.coordinator.step()
+        clock.sleep(2)
+    before = leases_of(table)
+    second.coordinator.step()
+    second.coordinator.close()
+    assert leases_of(table) == before

@@ -50,7 +50,7 @@ CONSUMER_MAY_IMPORT = {
     "stream_names": set[str](),
     "termination": set[str](),
     "version": set[str](),
-    "arguments": set[str](),
+    "arguments": {"errors"},
     "patience": set[str](),
     "waiting": set[str](),
     "stores": {"errors"},

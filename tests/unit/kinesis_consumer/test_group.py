@@ -943,12 +943,31 @@ def test_a_stream_that_is_created_again_ends_the_group() -> None:
     assert "directory" not in str(caught.value)
 
 
-def test_a_loss_names_the_setting() -> None:
+LOSS = "failOnDataLoss=false continues. Or start with a new checkpoint. [stream=orders]"
+
+
+async def iterate(group: ConsumerGroup) -> None:
+    async for _ in group:
+        pass
+
+
+async def handle(_: Batch) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        next,
+        lambda group: asyncio.run(iterate(group)),
+        lambda group: group.run(str),
+        lambda group: asyncio.run(group.run_async(handle)),
+    ],
+    ids=["for", "async for", "run", "run_async"],
+)
+def test_a_loss_names_the_setting(use: Callable[[ConsumerGroup], object]) -> None:
     """Errors that end a running group name settings of a group, as those of `open` do."""
-    threads = new_group(new_stream())._threads
-    threads.fail(
-        DataLossError("failOnDataLoss=false continues. Or start with a new checkpoint. [stream=orders]")
-    )
-    assert (
-        str(threads.failure) == "fail_on_data_loss=False continues. Or start with new leases. [stream=orders]"
-    )
+    with new_group(new_stream()) as group:
+        group._threads.fail(DataLossError(LOSS))
+        with pytest.raises(DataLossError) as caught:
+            use(group)
+    assert str(caught.value) == "fail_on_data_loss=False continues. Or start with new leases. [stream=orders]"

@@ -73,14 +73,8 @@ def named_arguments() -> Iterator[None]:
     try:
         yield
     except KinesisError as error:
-        name_arguments(error)
-        raise
-
-
-def name_arguments(error: BaseException) -> None:
-    """Let *error* name arguments in place of options, if it is one of the core."""
-    if isinstance(error, KinesisError):
         text = str(error)
         for option, argument in _NAMES.items():
             text = text.replace(option, argument)
         error.args = (text, *error.args[1:])
+        raise

@@ -144,14 +144,16 @@ class ConsumerGroup:
             DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
             ServiceError: AWS refuses a call for good.
         """
-        return self._taken.note(next(self._arrivals))
+        with named_arguments():
+            return self._taken.note(next(self._arrivals))
 
     def __aiter__(self) -> ConsumerGroup:
         return self
 
     async def __anext__(self) -> Batch:
         """Return the next batch, as an iteration does. Nothing is lost if the task is cancelled while it waits."""
-        return self._taken.note(await anext(self._arrivals))
+        with named_arguments():
+            return self._taken.note(await anext(self._arrivals))
 
     def lag(self) -> dict[str, dict[str, int]]:
         """
@@ -185,7 +187,8 @@ class ConsumerGroup:
             DataLossError, ServiceError: As in an iteration.
         """
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))
-        run.in_threads(Arrivals(self._threads), threads)  # whose batches may take as long as they need
+        with named_arguments():
+            run.in_threads(Arrivals(self._threads), threads)  # whose batches may take as long as they need
 
     async def run_async(
         self,
@@ -198,7 +201,8 @@ class ConsumerGroup:
     ) -> None:
         """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))
-        await run.in_tasks(Arrivals(self._threads), tasks)
+        with named_arguments():
+            await run.in_tasks(Arrivals(self._threads), tasks)
 
     def _handling(
         self,

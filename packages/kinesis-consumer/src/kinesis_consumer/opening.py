@@ -10,19 +10,18 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from kinesis_consumer.arguments import verify_endpoint
-from kinesis_consumer.assignment import Mode, WorkerReport, read_leases, read_report
+from kinesis_consumer.assignment import Mode, read_leases
 from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
-from kinesis_consumer.stores import ItemTable
 from kinesis_consumer.stream_names import name_streams
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, Source, Worker, WorkerThreads
+from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads, await_own_name
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
-from kinesis_core.leases import Item, Lease, identify_stream
+from kinesis_core.leases import identify_stream
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary, TrimHorizon
 from kinesis_core.options import BadValueError, starting_position
 from kinesis_core.planning import ShardPages
@@ -71,29 +70,10 @@ class Opening:
         apis = {stream_id: source.api for stream_id, source in sources.items()}
         member = Worker(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
         identifier = None if named else found[0].stream_id
-        self._await_name(member, tables, present, rng)
+        await_own_name(member, tables, present, lambda call: patiently("GetItem", call, clock, rng))
         keeper = LeaseKeeper(tables.leases, apis, initial, clock, identifier)
         coordinator = Coordinator(member, tables, keeper, clock, SystemClock(), rng, mode)
         return WorkerThreads(member, coordinator, self.settings.fetch_threads)
-
-    def _await_name(
-        self, member: Worker, tables: GroupTables, leases: Sequence[Lease], rng: random.Random
-    ) -> None:
-        """Wait until no other process has the name of the worker."""
-
-        def get(table: ItemTable, key: str) -> Item | None:
-            return patiently("GetItem", lambda: table.get(key), member.clock, rng)
-
-        def look_at(key: str) -> Lease | None:
-            item = get(tables.leases, key)
-            return next(iter(read_leases([item] if item else [])[0]), None)
-
-        def find_report() -> WorkerReport | None:
-            found = [tables.leases, *([tables.legacy_reports] if tables.legacy_reports else [])]
-            items = [item for table in found if (item := get(table, self.worker)) is not None]
-            return max(filter(None, map(read_report, items)), key=lambda each: each.updated, default=None)
-
-        member.namesakes.await_end(leases, look_at, find_report)
 
     def _source(
         self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition

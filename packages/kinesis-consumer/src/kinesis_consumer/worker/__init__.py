@@ -3,6 +3,7 @@
 from kinesis_consumer.worker.arrivals import Arrivals
 from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCallback
 from kinesis_consumer.worker.coordinator import Coordinator
+from kinesis_consumer.worker.own_name import await_own_name
 from kinesis_consumer.worker.sources import Source
 from kinesis_consumer.worker.tables import GroupTables
 from kinesis_consumer.worker.threads import LONGEST_WAIT_S, WorkerThreads
@@ -19,4 +20,5 @@ __all__ = [
     "Source",
     "Worker",
     "WorkerThreads",
+    "await_own_name",
 ]

@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from attrs import define, field
 
-from kinesis_consumer.arguments import name_arguments
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.worker import Worker
@@ -102,7 +101,6 @@ class WorkerThreads:
 
     def fail(self, error: BaseException) -> None:
         """End the group with *error*; the first one counts."""
-        name_arguments(error)
         self.failure = self.failure or error
         self.stop()
 

@@ -7,6 +7,11 @@ from kinesis_credentials.events import Event
 LOGGER = "kinesis_consumer"
 _LEASE = {"lease": "the lease's key: the shard, and before it the stream if the group has several"}
 _BATCH = {"batch": "the batch's id: stream, shard, first and last record"}
+_HANDLED = {**_BATCH, "stream": "", "shard": ""}
+_RECORD = {
+    "sequence": 'the record\'s sequence number, with `each="record"`',
+    "sub_sequence": "the record's index in its aggregate",
+}
 _WORKER = {"worker": "the worker's name"}
 _FAILURE = {"code": "AWS's error code, or the name of the failure", "reason": ""}
 _FAILURES = {"failures": "how many attempts failed since the last line, with this one"}
@@ -47,19 +52,23 @@ _BATCHES = (
         "worker",
         "A handler raised an exception. It is called again after a pause, unless that was the last attempt.",
         {
-            **_BATCH,
+            **_HANDLED,
             "attempt": "how often it failed for this batch or record",
             "error": "the exception's class",
         },
-        example="handler.failed batch=orders:shardId-000000000000:4966...:4967... attempt=1 error=KeyError",
+        _RECORD,
+        example="handler.failed batch=orders:shardId-000000000000:4966...:4967... stream=orders shard=shardId-000000000000 "
+        "sequence=4966... sub_sequence=0 attempt=1 error=KeyError",
     ),
     Event(
         "records.diverted",
         "WARNING",
         "worker",
         "A handler failed for good, and `on_failure` took the records. They count as processed.",
-        {**_BATCH, "error": "the exception's class"},
-        example="records.diverted batch=orders:shardId-000000000000:4966...:4967... error=KeyError",
+        {**_HANDLED, "error": "the exception's class"},
+        _RECORD,
+        example="records.diverted batch=orders:shardId-000000000000:4966...:4967... stream=orders shard=shardId-000000000000 "
+        "sequence=4966... sub_sequence=0 error=KeyError",
     ),
 )
 _LEASES = (

@@ -568,3 +568,24 @@ def test_idle_tasks_take_no_threads() -> None:
     with new_group(stream) as group:
         asyncio.run(program(group))
     assert calls == ["run"]  # the context of the commit
+
+
+def test_the_log_names_a_record_that_is_diverted(caplog: pytest.LogCaptureFixture) -> None:
+    """It says where the record is, so that it can be found, and nothing of its data or key."""
+    worker = FakeWorker()
+    worker.run(fails(9), worker.batch(b"secret"), retries=0, each="record", on_failure=lambda *_: None)
+    where = f"batch=orders:{SHARD}:1:1 stream=orders shard={SHARD}"
+    record = "sequence=1 sub_sequence=0"
+    assert [line.getMessage() for line in caplog.records] == [
+        f"handler.failed {where} {record} attempt=1 error=ZeroDivisionError",
+        f"records.diverted {where} {record} error=ZeroDivisionError",
+    ]
+
+
+def test_the_log_names_a_batch_that_is_diverted(caplog: pytest.LogCaptureFixture) -> None:
+    """A handler of batches has no record of its own."""
+    worker = FakeWorker()
+    worker.run(fails(9), worker.batch(b"1", b"2"), retries=0, on_failure=lambda *_: None)
+    assert caplog.records[-1].getMessage() == (
+        f"records.diverted batch=orders:{SHARD}:1:2 stream=orders shard={SHARD} error=ZeroDivisionError"
+    )

@@ -81,7 +81,7 @@ class Handling:
             while (error := (yield unit)) is not None:
                 attempt += 1
                 log.warning(
-                    "handler.failed", batch=str(batch.id), attempt=attempt, error=type(error).__name__
+                    "handler.failed", **_facts(batch, unit), attempt=attempt, error=type(error).__name__
                 )
                 if attempt > self.retries:
                     self._give_up(batch, unit, error)
@@ -109,7 +109,7 @@ class Handling:
             _drop(result)
             failure += ", and 'on_failure' returned an awaitable"
             raise self._error(batch, failure, "Give a plain function: it is called in a thread.") from error
-        log.warning("records.diverted", batch=str(batch.id), error=type(error).__name__)
+        log.warning("records.diverted", **_facts(batch, unit), error=type(error).__name__)
 
     def _error(self, batch: Batch, failure: str, advice: str) -> HandlerError:
         """Return the error of a failure. The text of the user's exception is not in it: it may hold data of records."""
@@ -127,6 +127,14 @@ def _describe(unit: Unit) -> str:
     if isinstance(unit, Batch):
         return "the batch"
     return f"record {unit.sequence_number}/{unit.sub_sequence_number}"
+
+
+def _facts(batch: Batch, unit: Unit) -> dict[str, str | int]:
+    """Return what the log says of *unit*: where it is in the stream, and nothing of what is in it."""
+    facts: dict[str, str | int] = {"batch": str(batch.id), "stream": batch.stream, "shard": batch.shard_id}
+    if not isinstance(unit, Batch):
+        facts |= {"sequence": unit.sequence_number, "sub_sequence": unit.sub_sequence_number}
+    return facts
 
 
 class _NotAwaitableError(Exception):

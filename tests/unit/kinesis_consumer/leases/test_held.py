@@ -402,3 +402,20 @@ def test_a_lease_whose_item_was_damaged_is_lost(shard: OneShard, held: HeldLease
     shard.table.table.update(Update(held.key, expect={}, set={"checkpoint": "soon", "leaseCounter": 99}))
     with pytest.raises(LeaseLostError, match="not a valid lease"):
         held.renew()
+
+
+@pytest.mark.parametrize("kind", ["renew", "commit", "release"])
+def test_a_lease_that_is_damaged_when_it_is_written(shard: OneShard, held: HeldLease, kind: str) -> None:
+    """A write that was made counts, also a commit or a release. The lease is lost."""
+    shard.table.table.update(Update(held.key, expect={}, set={"parentShardId": "a text"}))
+    if kind == "renew":
+        with pytest.raises(LeaseLostError, match="not a valid lease"):
+            held.renew()
+    elif kind == "commit":
+        held.checkpoint(REACHED, None, {})
+    else:
+        assert held.leave(None)
+    assert not held.is_ours
+    shard.table.table.update(Update(held.key, expect={}, remove=("parentShardId",)))
+    assert (shard.lease().checkpoint == REACHED) is (kind == "commit")
+    assert (shard.lease().owner is None) is (kind == "release")

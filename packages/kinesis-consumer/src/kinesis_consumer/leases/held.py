@@ -13,7 +13,7 @@ from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core import ServiceError, ThrottledError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseItemError, Value, read_lease
+from kinesis_core.leases import Item, Lease, LeaseCheckpoint, LeaseItemError, Value, read_lease
 
 _ATTEMPTS = 3
 """One write may meet a response that was lost, and then a hand-over that began meanwhile."""
@@ -173,7 +173,7 @@ class HeldLease:
             updates.release(self.lease) if is_released else updates.assign(self.lease, str(to))
         )
         if item is not None:
-            self.lease = read_lease(item)
+            self._keep(item)
         return item is not None
 
     def lose(self, reason: str) -> None:
@@ -193,11 +193,19 @@ class HeldLease:
                     raise
                 if item is not None:
                     self._expire()  # before the time of this write counts: a lease that was lost meanwhile does not come back
-                    self.lease, self._sent_s = read_lease(item), sent_s
+                    self._sent_s = sent_s
+                    self._keep(item)
                     return
                 self._adopt()
             self.lose("its item changes all the time")
             self._check()
+
+    def _keep(self, item: Item) -> None:
+        """Remember how the lease is after a write. Somebody else may have damaged it before: that ends the lease, and not the group."""
+        try:
+            self.lease = read_lease(item)
+        except LeaseItemError as error:
+            self.lose(str(error))
 
     def _expire(self) -> None:
         if not self.lost and self.clock.now_s() >= self.valid_until_s:

@@ -12,7 +12,8 @@ from typing import Literal, TypeVar, get_args
 
 from attrs import define, field, frozen
 
-from kinesis_consumer.stores import ItemTable, SqliteTable, Update
+from kinesis_consumer import SqliteLeases
+from kinesis_consumer.stores import ItemTable, Update
 from kinesis_consumer.worker import GroupTables
 from kinesis_core import UnavailableError
 from kinesis_core.aws import Connection
@@ -35,10 +36,9 @@ class UnkindLeases:
     duration_s: float
     rng: random.Random
 
-    def open(self, application: str, connection: Connection) -> GroupTables:  # noqa: ARG002 - it needs none
-        table = SqliteTable(self.path, application)
-        table.prepare()
-        return GroupTables(UnkindTable(table, self.duration_s, self.rng))
+    def open(self, application: str, connection: Connection) -> GroupTables:
+        tables = SqliteLeases(self.path).open(application, connection)
+        return GroupTables(UnkindTable(tables.leases, self.duration_s, self.rng))
 
 
 @define

@@ -309,9 +309,8 @@ class SimulatedTable:
 
     def update(self, update: Update) -> Item | None:
         kind = kind_of(update)
-        batch = (
-            self.member.committing if kind == "commit" else None
-        )  # a late call arrives when there is another one
+        # Now, because a late call arrives when another one is committed.
+        batch = self.member.committing if kind == "commit" else None
         try:
             return self.member.call(
                 kind, lambda: self._write(update.key, lambda: self.member.group.table.update(update), batch)

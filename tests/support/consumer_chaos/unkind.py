@@ -103,4 +103,4 @@ def _stand_still(seconds: float) -> None:
     """Let another process stop this one, with all its threads."""
     me = os.getpid()
     script = f"kill -STOP {me}; sleep {seconds:.2f}; kill -CONT {me}"
-    subprocess.run(["/bin/sh", "-c", script], check=True)  # numbers only
+    subprocess.run(["/bin/sh", "-c", script], check=True)

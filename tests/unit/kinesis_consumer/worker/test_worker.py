@@ -293,18 +293,22 @@ def test_a_commit_after_the_lease_was_lost(is_known: bool) -> None:
     assert "is not committed, and is delivered again" in str(error)
 
 
-def test_a_commit_that_is_refused_after_one_without_a_response() -> None:
-    """Nobody knows whether the first write was made. That is still so when the lease is lost, and its reader is gone."""
+@pytest.mark.parametrize("error", [AccessDeniedError("denied", "AccessDeniedException"), KeyboardInterrupt()])
+def test_a_commit_that_ends_after_a_write_without_a_response(error: BaseException) -> None:
+    """
+    The next write is refused, or the user interrupts it. Nobody knows whether the first one was made. That is still so when the
+    lease is lost, and its reader is gone.
+    """
     worker, shard, batch = batch_in_hand()
 
-    def lose_then_deny() -> str:
+    def lose_then_end() -> str:
         if sum(call == "update" for call, _ in shard.table.calls) > writes + 1:
-            raise AccessDeniedError("denied", "AccessDeniedException")
+            raise error
         return "lose"
 
     writes = sum(call == "update" for call, _ in shard.table.calls)
-    shard.table.hook = lose_then_deny
-    with pytest.raises(AccessDeniedError):
+    shard.table.hook = lose_then_end
+    with pytest.raises(type(error)):
         batch.commit()
     assert batch.may_be_committed
     shard.clock.sleep(11)

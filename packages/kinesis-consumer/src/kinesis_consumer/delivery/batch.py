@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import define, field, frozen
 
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_core import ServiceError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.planning import ShardPage
 from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
@@ -160,7 +159,7 @@ class Batch:
             except LeaseLostError as error:
                 self.may_be_committed = error.may_be_committed
                 raise
-            except ServiceError:
+            except BaseException:
                 self.may_be_committed = True
                 raise
             self.may_be_committed = False

@@ -200,16 +200,24 @@ def test_late_worker_brings_nothing_back(split: FakeStream) -> None:
     assert leases_in(table) == {name(2): elsewhere}
 
 
+def test_late_worker_leaves_what_others_have_created(split: FakeStream) -> None:
+    """A lease that was there before is not undone, also if nobody has it yet."""
+    parent, child = lease_of(split, 0), lease_of(split, 1, "TRIM_HORIZON")
+    table = table_of(child)
+    assert end(table, parent, split) == NotYet("its lease was deleted")
+    assert leases_in(table) == {name(1): child}
+
+
 @pytest.mark.parametrize("fault", ["lose", "fail"])
 @pytest.mark.parametrize("creation", [1, 2])
 def test_late_worker_without_a_response_brings_nothing_back(
     split: FakeStream, fault: str, creation: int
 ) -> None:
     """A lease whose creation got no response may be there. It is left behind as little as the others."""
-    inner, creations = MemoryTable(), []
+    inner = MemoryTable()
 
     def disturb() -> str:
-        creations.extend(call for call, _ in table.calls[-1:] if call == "create")
+        creations = [call for call, _ in table.calls if call == "create"]
         return fault if table.calls[-1][0] == "create" and len(creations) == creation else ""
 
     table = FaultyTable(inner, disturb)
@@ -226,5 +234,6 @@ def test_a_creation_without_a_response_is_repeated(split: FakeStream, fault: str
     table = FaultyTable(inner, lambda: fault if table.calls[-1][0] == "create" else "")
     with pytest.raises(UnavailableError):
         create_children(table, parent, split)
+    assert (name(1) in leases_in(inner)) is (fault == "lose"), "nothing is undone without need"
     assert end(inner, parent, split) == (name(1), name(2))
     assert set(leases_in(inner)) == {name(0), name(1), name(2)}

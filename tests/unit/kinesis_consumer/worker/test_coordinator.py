@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from attrs import define
 
+from kinesis_consumer import GroupSettings
 from kinesis_consumer.assignment import Mode
+from kinesis_consumer.assignment.lock import LEADER
 from kinesis_consumer.leases import new_item, renew
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
@@ -13,6 +15,7 @@ from kinesis_core.leases import LEASE_OWNER, OLDEST, Lease
 from kinesis_core.model import Shard
 from support.consumer_groups import QUICK, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
+from support.lease_faults import FaultyTable
 
 
 @define
@@ -101,3 +104,19 @@ def test_a_lease_that_was_left_to_anybody_is_not_left_for_long() -> None:
         clock.sleep(1)
         second.step()
     assert [lease.owner for lease in leases_of(table).values()] == ["worker-2"]
+
+
+@pytest.mark.parametrize(("duration_s", "looks"), [(4.0, 10), (10.0, 4), (3600.0, 4)])
+def test_a_worker_that_does_not_lead_looks_at_the_lock(duration_s: float, looks: int) -> None:
+    """It does so as often as a leader renews it, and every 2.5 s at least."""
+    stream, table, clock = new_stream(1), FaultyTable(), FakeClock()
+    settings = GroupSettings(lease_duration_s=duration_s)
+    first, second = (
+        new_group(stream, each, worker=name, clock=clock, settings=settings)._threads.coordinator
+        for name, each in (("worker-1", table.table), ("worker-2", table))
+    )
+    for _ in range(100):
+        first.step()
+        second.step()
+        clock.sleep(0.1)
+    assert table.calls.count(("get", LEADER)) in (looks, looks + 1)

@@ -161,7 +161,7 @@ class _PublishedStream:
 
     def _is_stale(self, stream: StreamOffset) -> bool:
         unknown = set(stream.shards) - set(self.listing) - self._gone
-        return bool(not self.listing or unknown or without_children(stream.finished(), self.listing))
+        return bool(unknown or without_children(stream.finished(), self.listing))
 
     def _identify(self, stream: StreamOffset) -> str:
         if self._arn is None:

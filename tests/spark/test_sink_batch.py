@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from kinesis_emulator import Emulator
+from support.aggregates import aggregate
 from support.checks import CarriedOut
 from support.sinks import sink_options, write
 from support.streams import StreamUnderTest
@@ -62,6 +63,26 @@ def test_lone_rows_are_plain(spark: SparkSession, emulator: Emulator, stream: St
     write(spark.createDataFrame([("alone", "k")], "data string, partitionKey string"), sink_options(stream))
     [record] = emulator.records(stream.name)
     assert (record.data, record.partition_key) == (b"alone", "k")
+
+
+@either
+def test_rows_that_are_aggregates(
+    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, aggregated: str
+) -> None:
+    """Aggregates, as a source with deaggregate=false returns them, are records of their own beside other rows."""
+    packed = [aggregate([("k", None, b"%d-%d" % (n, index)) for index in range(3)]) for n in range(4)]
+    rows = [(data, "a") for data in (*packed, packed[0][:-1], b"plain", b"other")]
+    write(
+        spark.createDataFrame(rows, "data binary, partitionKey string").coalesce(1),
+        sink_options(stream, aggregationEnabled=aggregated),
+    )
+    stored = Counter((record.data, record.partition_key) for record in emulator.records(stream.name))
+    assert all(stored[data, "a"] == 1 for data in packed)
+    assert stored.total() == (5 if aggregated == "true" else 7)
+    inside = [(b"%d-%d" % (n, index), "k") for n in range(4) for index in range(3)]
+    assert Counter((bytes(row.data), row.partitionKey) for row in read(spark, stream)) == Counter(
+        [*inside, *rows[4:]]
+    )
 
 
 @pytest.mark.parametrize("kind", ["string", "binary"])

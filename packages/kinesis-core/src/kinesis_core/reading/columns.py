@@ -13,7 +13,7 @@ from enum import Enum
 import msgspec
 from attrs import frozen
 
-from kinesis_core.aggregation import UserRecords
+from kinesis_core.aggregation import MAGIC, UserRecords
 from kinesis_core.errors import OptionError
 from kinesis_core.model import Page, Record
 from kinesis_core.reading.unpacking import unpack_record
@@ -185,7 +185,8 @@ def user_records(
         raise whole_aggregate_error()
     found: list[UserRecord] = []
     for record in page.records:
-        aggregate = unpack_record(record, stream, shard_id) if deaggregate else None
+        may_unpack = deaggregate and record.data.startswith(MAGIC)
+        aggregate = unpack_record(record, stream, shard_id) if may_unpack else None
         rows = _plain_row(record) if aggregate is None else _rows(aggregate)
         arrived_ms = record.arrived_ms
         found += [

@@ -24,7 +24,7 @@ from kinesis_core.aws.wire import decode_event, decode_page, decode_put_response
 from kinesis_core.errors import KinesisError, MalformedResponseError
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
-from kinesis_core.model import AtTimestamp, Page, PutEntry, PutResponse, TrimHorizon
+from kinesis_core.model import AtTimestamp, Page, PutEntry, PutResponse, Record, TrimHorizon
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.frames import encode_frame
 from support.canned import Canned
@@ -159,6 +159,25 @@ def test_a_body_is_a_page_or_refused(body: bytes, with_data: bool) -> None:
             page: Page = decode(body, with_data)
             assert all(record.number >= 0 for record in page.records)
             assert all(record.arrived_ms is None or record.arrived_ms >= 0 for record in page.records)
+
+
+@given(bodies(PAGE))
+def test_a_page_without_data_is_the_same_page(body: bytes) -> None:
+    """Whatever is a page with its data is the same page without it: data is skipped, and nothing else."""
+    for decode in (decode_page, decode_event):
+        try:
+            page: Page = decode(body, True)
+        except MalformedResponseError:
+            continue
+        without: Page = decode(body, False)
+        assert [fields(record) | {"data": b""} for record in page.records] == list(
+            map(fields, without.records)
+        )
+        assert fields(page) | {"records": ()} == fields(without) | {"records": ()}
+
+
+def fields(found: Page | Record) -> dict[str, object]:
+    return {name: getattr(found, name) for name in type(found).__struct_fields__}
 
 
 PUT_OF_WRITTEN = {"FailedRecordCount": 0, "Records": PUT["Records"][:1] * 2}

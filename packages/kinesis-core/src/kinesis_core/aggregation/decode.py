@@ -220,7 +220,7 @@ def _scan_usual_records(data: bytes, offset: int, end: int, message: _Message) -
             add_index(index)
             offset = stop
     except _DAMAGE:
-        pass  # whoever reads this record next decides what the damage means
+        pass  # `_add_record` reads this record again, field by field
     return offset
 
 

@@ -59,7 +59,7 @@ CONSUMER_MAY_IMPORT = {
     "shards": {"errors", "leases", "stores"},
     "delivery": {"errors", "settings", "waiting", "leases"},
     "worker": {"errors", "settings", "stores", "leases", "assignment", "shards", "delivery"},
-    "handling": {"errors", "delivery", "worker"},
+    "handling": {"errors", "arguments", "delivery", "worker"},
     "lease_stores": {"arguments", "patience", "stores", "assignment", "worker"},
     "opening": {
         "arguments",

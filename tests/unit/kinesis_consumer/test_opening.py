@@ -5,14 +5,25 @@ from __future__ import annotations
 import math
 import pickle
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import fields
 
-from kinesis_consumer import ConsumerGroup, DynamoLeases, GroupSettings, MemoryLeases, SendTo
+from kinesis_consumer import (
+    Callbacks,
+    ConsumerGroup,
+    DynamoLeases,
+    GroupSettings,
+    MemoryLeases,
+    SendTo,
+    SqliteLeases,
+)
 from kinesis_consumer.arguments import named_arguments
 from kinesis_consumer.assignment import Mode
+from kinesis_consumer.lease_stores import parse_store
 from kinesis_consumer.opening import connect, parse_mode, parse_start, verify_consumer, verify_past
 from kinesis_consumer.stream_names import name_streams
 from kinesis_core import OptionError, StreamNotFoundError
@@ -24,8 +35,8 @@ from support.streams import KEY_ID, REGION, SECRET
 KEYS = StaticKeys(KEY_ID, SECRET)
 
 
-@pytest.mark.parametrize("streams", [[], ["orders", "orders"], [""]])
-def test_a_group_has_different_streams(streams: list[str]) -> None:
+@pytest.mark.parametrize("streams", [[], ["orders", "orders"], [""], "", None, 5, ["orders", 5], {"orders"}])
+def test_a_group_has_different_streams(streams: Any) -> None:
     """No stream, or one twice, is an error without a call."""
     with pytest.raises(OptionError, match="'streams' accepts one stream or several different ones"):
         ConsumerGroup.open(streams, "billing", leases=MemoryLeases())
@@ -224,3 +235,77 @@ def test_no_repr_shows_a_secret() -> None:
     keys = StaticKeys("AKIAEXAMPLE", "do-not-tell")
     assert "do-not-tell" not in repr(SendTo("orders-dead", credentials=keys))
     assert repr(MemoryLeases()) == "MemoryLeases()"
+
+
+OPENED: dict[str, Any] = {"leases": MemoryLeases(), "region": REGION, "credentials": KEYS}
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "domain"),
+    [
+        (
+            "leases",
+            MemoryLeases,
+            "DynamoLeases(), SqliteLeases('leases.db'), MemoryLeases(), or the path of a file of SQLite",
+        ),
+        (
+            "leases",
+            5,
+            "DynamoLeases(), SqliteLeases('leases.db'), MemoryLeases(), or the path of a file of SQLite",
+        ),
+        ("region", 5, "the name of a region, such as eu-west-1"),
+        ("endpoint_url", 5, "a URL that begins with http:// or https://"),
+        ("wire_format", "json", "WireFormat.JSON or WireFormat.CBOR"),
+        ("consumer", "", "the name or ARN of a consumer"),
+        ("consumer", 5, "the name or ARN of a consumer"),
+        ("settings", {"max_leases": 5}, "GroupSettings(...)"),
+        ("callbacks", print, "Callbacks(...)"),
+        ("mode", [], "'taking' or 'assigned'"),
+    ],
+)
+def test_every_argument_has_a_domain(argument: str, value: Any, domain: str) -> None:
+    """What it does not accept is an error before any call, which names the argument, what it accepts, and what it got."""
+    with pytest.raises(OptionError, match=re.escape(f"'{argument}' accepts {domain}; got {value!r}.") + "$"):
+        ConsumerGroup.open("orders", "billing", **{**OPENED, argument: value})
+
+
+def test_credentials_are_not_shown() -> None:
+    """A pair of keys, as boto3 takes them, is an error that does not repeat them."""
+    with pytest.raises(OptionError, match=r"^'credentials' accepts .* Profile\(\.\.\.\); got a tuple\.$"):
+        ConsumerGroup.open("orders", "billing", **{**OPENED, "credentials": (KEY_ID, SECRET)})
+
+
+@pytest.mark.parametrize("path", ["leases.db", Path("leases.db")])
+def test_a_path_is_a_file_of_sqlite(path: str | Path) -> None:
+    """So nobody has to import the class for it. Nothing is DynamoDB, and a store stays as it is."""
+    assert parse_store(path) == SqliteLeases(path)
+    assert parse_store(None) == DynamoLeases()
+    assert parse_store(OPENED["leases"]) is OPENED["leases"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SqliteLeases(""), "'path' accepts the path of a file; got ''."),
+        (lambda: SqliteLeases(5), "'path' accepts the path of a file; got 5."),  # type: ignore[arg-type]
+        (lambda: parse_store(""), "'path' accepts the path of a file; got ''."),
+        (lambda: DynamoLeases(add_index=1), "'add_index' accepts True or False; got 1."),  # type: ignore[arg-type]
+        (lambda: SendTo(""), "'stream' accepts the name or ARN of a stream; got ''."),
+        (
+            lambda: SendTo("dead", endpoint_url="localhost"),
+            "'endpoint_url' accepts a URL that begins with http:// or https://; got 'localhost'.",
+        ),
+        (lambda: Callbacks(metric=5), "'metric' accepts a function; got 5."),  # type: ignore[arg-type]
+    ],
+)
+def test_values_for_a_group_have_domains(make: Callable[[], object], message: str) -> None:
+    """They are verified where they are made, and not when they are used."""
+    with pytest.raises(OptionError, match=f"^{re.escape(message)}$"):
+        make()
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(Callbacks)])
+def test_every_callback_is_a_function(name: str) -> None:
+    """Another value would end the group when it is called."""
+    with pytest.raises(OptionError, match=f"'{name}' accepts a function; got None"):
+        Callbacks(**{name: None})  # type: ignore[arg-type]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import UnionType
 
 from kinesis_consumer.errors import NEW_LEASES
-from kinesis_core import KinesisError, OptionError
+from kinesis_core import KinesisError, OptionError, WireFormat
+from kinesis_credentials import CredentialSpec
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _ENDPOINT = re.compile(r"https?://[^/]")
@@ -29,6 +31,22 @@ _NAMES = {
 """What the core names by an option of Spark, and the argument for it."""
 
 
+def refused(argument: str, domain: str, value: object) -> OptionError:
+    """Return the error of an argument that does not accept *value*."""
+    return OptionError(f"'{argument}' accepts {domain}; got {value!r}.")
+
+
+def verify_kind(argument: str, domain: str, value: object, kinds: type | UnionType) -> None:
+    """
+    Verify that *value* is one of *kinds*, or None.
+
+    Raises:
+        OptionError: It is not.
+    """
+    if value is not None and not isinstance(value, kinds):
+        raise refused(argument, domain, value)
+
+
 def verify_table_name(argument: str, name: str) -> None:
     """
     Verify that DynamoDB accepts the name of a table.
@@ -37,9 +55,7 @@ def verify_table_name(argument: str, name: str) -> None:
         OptionError: It does not.
     """
     if not isinstance(name, str) or not _TABLE.fullmatch(name):
-        raise OptionError(
-            f"'{argument}' accepts 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'; got {name!r}."
-        )
+        raise refused(argument, "3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'", name)
 
 
 def verify_worker(worker: str | None) -> None:
@@ -50,21 +66,37 @@ def verify_worker(worker: str | None) -> None:
         OptionError: It may not.
     """
     if worker is not None and (not isinstance(worker, str) or _KEY_OF_ANOTHER_ITEM.fullmatch(worker)):
+        domain = "a name of 1 to 255 characters, but no shard id, and not 'Leader' or 'Migration3.0', which are items of the table"
+        raise refused("worker", domain, worker)
+
+
+def verify_connection(region: object, endpoint_url: object, credentials: object, wire_format: object) -> None:
+    """
+    Verify how a stream is to be reached. Makes no call.
+
+    Raises:
+        OptionError: An argument is of another type, or the endpoint is no URL. What was given as credentials is not shown.
+    """
+    verify_kind("region", "the name of a region, such as eu-west-1", region, str)
+    verify_endpoint(endpoint_url)
+    if not isinstance(credentials, CredentialSpec | None):
         raise OptionError(
-            "'worker' accepts a name of 1 to 255 characters, but no shard id, and not 'Leader' or 'Migration3.0', which are "
-            f"items of the table; got {worker!r}."
+            "'credentials' accepts a value of kinesis_credentials, such as StaticKeys(...) or Profile(...); got a "
+            f"{type(credentials).__name__}."
         )
+    if not isinstance(wire_format, WireFormat):
+        raise refused("wire_format", "WireFormat.JSON or WireFormat.CBOR", wire_format)
 
 
-def verify_endpoint(url: str | None) -> None:
+def verify_endpoint(url: object) -> None:
     """
     Verify that *url* is one, if it is given.
 
     Raises:
         OptionError: It is not.
     """
-    if url is not None and not _ENDPOINT.match(url):
-        raise OptionError(f"'endpoint_url' accepts a URL that begins with http:// or https://; got {url!r}.")
+    if url is not None and not (isinstance(url, str) and _ENDPOINT.match(url)):
+        raise refused("endpoint_url", "a URL that begins with http:// or https://", url)
 
 
 @contextmanager

@@ -14,15 +14,16 @@ import platform
 import random
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from attrs import define, field
 
-from kinesis_consumer.arguments import named_arguments, verify_table_name, verify_worker
+from kinesis_consumer.arguments import named_arguments, verify_kind, verify_table_name, verify_worker
 from kinesis_consumer.delivery import Batch, TakenBatches
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
-from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore
-from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, verify_consumer
+from kinesis_consumer.lease_stores import LeaseStore, parse_store
+from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, parse_streams, verify_consumer
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
@@ -58,7 +59,7 @@ class ConsumerGroup:
         streams: str | Sequence[str],
         application: str,
         *,
-        leases: LeaseStore | None = None,
+        leases: LeaseStore | str | Path | None = None,
         region: str | None = None,
         endpoint_url: str | None = None,
         credentials: CredentialSpec | None = None,
@@ -80,7 +81,8 @@ class ConsumerGroup:
         *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones. A group that began with several
         may have others later. One that began with a single stream keeps to it, because its leases do not name the stream.
         *application*: the name of the group, with 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
-        *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does.
+        *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does. A path is
+        that of a file of SQLite.
         *region*: by default that of the ARN or of the endpoint, or as botocore finds it.
         *credentials*: by default as botocore finds them.
         *wire_format*: of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
@@ -104,9 +106,12 @@ class ConsumerGroup:
         """
         verify_worker(worker)
         name = worker or f"{platform.node()}:{uuid.uuid4()}"
-        names = [streams] if isinstance(streams, str) else list(streams)
+        names = parse_streams(streams)
         verify_consumer(consumer, names)
         verify_table_name("application", application)
+        store = parse_store(leases)
+        verify_kind("settings", "GroupSettings(...)", settings, GroupSettings)
+        verify_kind("callbacks", "Callbacks(...)", callbacks, Callbacks)
         with named_arguments():
             opening = Opening(
                 connect(names, region, endpoint_url, credentials, wire_format),
@@ -116,7 +121,7 @@ class ConsumerGroup:
                 callbacks or Callbacks(),
                 consumer,
             )
-            threads = opening.threads(leases or DynamoLeases(), parse_start(start), parse_mode(mode))
+            threads = opening.threads(store, parse_start(start), parse_mode(mode))
         return cls(application, name, threads)
 
     def __enter__(self) -> ConsumerGroup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from attrs import evolve, field, frozen
 
-from kinesis_consumer.arguments import verify_endpoint, verify_table_name
+from kinesis_consumer.arguments import refused, verify_endpoint, verify_table_name
 from kinesis_consumer.assignment import MIGRATION, TABLE_MIGRATION
 from kinesis_consumer.patience import OPENING, patiently
 from kinesis_consumer.stores import DynamoTable, ItemTable, MemoryTable, SqliteTable
@@ -56,6 +57,10 @@ class SqliteLeases:
 
     path: str | Path
 
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike) or not os.fspath(self.path):
+            raise refused("path", "the path of a file", self.path)
+
     def open(self, application: str, connection: Connection) -> GroupTables:  # noqa: ARG002 - it needs none
         table = SqliteTable(self.path, application)
         _patiently("prepare", table.prepare)
@@ -86,6 +91,8 @@ class DynamoLeases:
         if self.table is not None:
             verify_table_name("table", self.table)
         verify_endpoint(self.endpoint_url)
+        if not isinstance(self.add_index, bool):
+            raise refused("add_index", "True or False", self.add_index)
 
     def open(self, application: str, connection: Connection) -> GroupTables:
         table = DynamoTable.open(
@@ -98,6 +105,23 @@ class DynamoLeases:
         if _patiently("GetItem", lambda: _may_have_legacy_tables(table)):
             return _patiently("GetItem", lambda: _find_legacy_tables(table, application))
         return GroupTables(table, look_again=lambda: _find_legacy_tables(table, application))
+
+
+def parse_store(leases: LeaseStore | str | Path | None) -> LeaseStore:
+    """
+    Return where a group keeps its leases. A path is that of a file of SQLite, and nothing is DynamoDB.
+
+    Raises:
+        OptionError: It is something else.
+    """
+    if leases is None:
+        return DynamoLeases()
+    if isinstance(leases, str | os.PathLike):
+        return SqliteLeases(leases)
+    if isinstance(leases, type) or not callable(getattr(leases, "open", None)):
+        domain = "DynamoLeases(), SqliteLeases('leases.db'), MemoryLeases(), or the path of a file of SQLite"
+        raise refused("leases", domain, leases)
+    return leases
 
 
 def _patiently(name: str, call: Callable[[], T]) -> T:

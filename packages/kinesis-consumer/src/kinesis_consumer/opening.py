@@ -9,7 +9,7 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
-from kinesis_consumer.arguments import verify_endpoint
+from kinesis_consumer.arguments import refused, verify_connection
 from kinesis_consumer.assignment import Mode, read_leases
 from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
@@ -145,16 +145,30 @@ def connect(
     Return how to reach the streams *names*. Makes no call.
 
     Raises:
-        OptionError: No stream is named, or one twice, or the endpoint is malformed.
+        OptionError: An argument is of another type or malformed.
         CredentialsError: No region is found.
     """
-    if not all(names) or not names or len(set(names)) < len(names):
-        raise OptionError(f"'streams' accepts one stream or several different ones; got {list(names)}.")
-    verify_endpoint(endpoint_url)
+    verify_connection(region, endpoint_url, credentials, wire_format)
     first = Connection.to_stream(
         names[0], region=region, endpoint_url=endpoint_url, credentials=credentials, wire_format=wire_format
     )
     return evolve(first, streams=tuple(StreamRef.parse(name) for name in names))
+
+
+def parse_streams(streams: str | Sequence[str]) -> list[str]:
+    """
+    Return the streams that a group reads.
+
+    Raises:
+        OptionError: None is named, or one twice.
+    """
+    names = [streams] if isinstance(streams, str) else list(streams) if isinstance(streams, Sequence) else []
+    is_valid = (
+        names and all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
+    )
+    if not is_valid:
+        raise refused("streams", "one stream or several different ones, each by its name or ARN", streams)
+    return names
 
 
 def verify_consumer(consumer: str | None, streams: Sequence[str]) -> None:
@@ -162,8 +176,10 @@ def verify_consumer(consumer: str | None, streams: Sequence[str]) -> None:
     Verify that *consumer* can be one of all *streams*.
 
     Raises:
-        OptionError: It is that of one stream, and there are several.
+        OptionError: It is no name, or it is that of one stream, and there are several.
     """
+    if consumer is not None and not (isinstance(consumer, str) and consumer):
+        raise refused("consumer", "the name or ARN of a consumer", consumer)
     if consumer is not None and consumer.startswith("arn:") and len(streams) > 1:
         raise OptionError(
             f"'consumer' accepts a name, which is used for each of the {len(streams)} streams; got '{consumer}'. An ARN is that of "
@@ -217,4 +233,4 @@ def parse_mode(text: Literal["taking", "assigned"] | None) -> Mode | None:
     try:
         return Mode(text)
     except ValueError:
-        raise OptionError(f"'mode' accepts 'taking' or 'assigned'; got {text!r}.") from None
+        raise refused("mode", "'taking' or 'assigned'", text) from None

@@ -419,12 +419,17 @@ def test_a_handler_that_commits_and_fails_for_good(
         ({"on_failure": "skip"}, "'on_failure' accepts 'stop' or a function; got 'skip'"),
         ({"retries": -1}, "'retries' accepts 0 or more; got -1"),
         ({"threads": 0}, "'threads' accepts 1 or more; got 0"),
+        ({"threads": "8"}, "'threads' accepts 1 or more; got '8'"),
+        ({"retries": 1.5}, "'retries' accepts 0 or more; got 1.5"),
+        ({"retries": True}, "'retries' accepts 0 or more; got True"),
+        ({"on_failure": None}, "'on_failure' accepts 'stop' or a function; got None"),
+        ({"handler": None}, "'handler' accepts a function of a batch or a record; got None"),
     ],
 )
 def test_arguments_of_run(argument: dict[str, Any], message: str) -> None:
     """A malformed argument is an error at once, which names the argument and what it accepts."""
     with new_group(new_stream()) as group, pytest.raises(OptionError, match=message):
-        group.run(print, **argument)
+        group.run(**{"handler": print, **argument})
 
 
 def test_a_handler_of_the_wrong_kind() -> None:
@@ -589,3 +594,20 @@ def test_the_log_names_a_batch_that_is_diverted(caplog: pytest.LogCaptureFixture
     assert caplog.records[-1].getMessage() == (
         f"records.diverted batch=orders:{SHARD}:1:2 stream=orders shard={SHARD} error=ZeroDivisionError"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"handler": None}, "'handler' accepts a function of a batch or a record; got None."),
+        ({"tasks": True}, "'tasks' accepts 1 or more; got True."),
+    ],
+)
+def test_arguments_of_run_async(arguments: dict[str, Any], message: str) -> None:
+    """As those of `run`."""
+
+    async def handler(_: Batch) -> None: ...
+
+    with new_group(new_stream()) as group, pytest.raises(OptionError) as caught:
+        asyncio.run(group.run_async(**{"handler": handler, **arguments}))
+    assert str(caught.value) == message

@@ -10,7 +10,17 @@ from attrs import define
 
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.handling.steps import Commit, Handler, Handling, Pause, Step, Steps, call, call_async
+from kinesis_consumer.handling.steps import (
+    Commit,
+    Handler,
+    Handling,
+    Pause,
+    Step,
+    Steps,
+    call,
+    call_async,
+    verify_count,
+)
 from kinesis_consumer.worker import LONGEST_WAIT_S, WorkerThreads
 from kinesis_core import OptionError
 
@@ -30,10 +40,10 @@ class Run:
         Raises:
             HandlerError: The handler failed for good. The other threads finish the batches that they have in hand.
         """
+        self._verify_handler()
         if _is_async(self.handler):
             raise OptionError("'handler' is a coroutine function: use `await group.run_async(...)` for it.")
-        if threads < 1:
-            raise OptionError(f"'threads' accepts 1 or more; got {threads}.")
+        verify_count("threads", threads, 1)
 
         def work() -> None:
             try:
@@ -56,10 +66,10 @@ class Run:
         """Await the handler in several tasks until the group ends. Raises as `in_threads`."""
         import asyncio  # a program of threads does without its cost
 
+        self._verify_handler()
         if not _is_async(self.handler):
             raise OptionError("'handler' is no coroutine function: use `group.run(...)` for it.")
-        if tasks < 1:
-            raise OptionError(f"'tasks' accepts 1 or more; got {tasks}.")
+        verify_count("tasks", tasks, 1)
 
         async def work() -> None:
             try:
@@ -72,6 +82,10 @@ class Run:
         for result in results:
             if isinstance(result, BaseException):
                 raise result
+
+    def _verify_handler(self) -> None:
+        if not callable(self.handler):
+            raise OptionError(f"'handler' accepts a function of a batch or a record; got {self.handler!r}.")
 
     def _process(self, batch: Batch) -> None:
         steps = self.handling.steps(batch)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from attrs import define, frozen
 
+from kinesis_consumer.arguments import refused, verify_connection
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import HandlerError
 from kinesis_core import OptionError, Producer, UserRecord, WireFormat
@@ -49,6 +50,17 @@ Step = Unit | Pause | Commit
 Steps = Generator[Step, Exception | None, None]
 
 
+def verify_count(argument: str, value: object, least: int) -> None:
+    """
+    Verify that *value* is a whole number, and *least* or more.
+
+    Raises:
+        OptionError: It is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OptionError(f"'{argument}' accepts {least} or more; got {value!r}.")
+
+
 @define
 class Handling:
     """How batches are handled: by which function, how often it is tried, and what follows when it fails."""
@@ -63,8 +75,7 @@ class Handling:
             raise OptionError(f"'each' accepts 'batch' or 'record'; got {self.each!r}.")
         if self.on_failure != "stop" and not callable(self.on_failure):
             raise OptionError(f"'on_failure' accepts 'stop' or a function; got {self.on_failure!r}.")
-        if self.retries < 0:
-            raise OptionError(f"'retries' accepts 0 or more; got {self.retries}.")
+        verify_count("retries", self.retries, 0)
 
     def steps(self, batch: Batch) -> Steps:
         """
@@ -198,6 +209,11 @@ class SendTo:
     endpoint_url: str | None = None
     credentials: CredentialSpec | None = None
     wire_format: WireFormat = WireFormat.JSON
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.stream, str) or not self.stream:
+            raise refused("stream", "the name or ARN of a stream", self.stream)
+        verify_connection(self.region, self.endpoint_url, self.credentials, self.wire_format)
 
     def __call__(self, unit: Unit, _: Exception) -> None:
         """

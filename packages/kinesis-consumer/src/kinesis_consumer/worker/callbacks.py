@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from attrs import frozen
+from attrs import Attribute, field, frozen
+
+from kinesis_core import OptionError
 
 LeaseCallback = Callable[[str, str], None]
 """Called with the stream, as in `Batch.stream`, and the id of the shard."""
@@ -24,6 +27,11 @@ def _nothing(*_: object) -> None:
     pass
 
 
+def _check_callable(_: Any, attribute: Attribute[Any], value: object) -> None:
+    if not callable(value):
+        raise OptionError(f"'{attribute.name}' accepts a function; got {value!r}.")
+
+
 @frozen(kw_only=True)
 class Callbacks:
     """
@@ -32,13 +40,13 @@ class Callbacks:
     An exception in one of them ends the group with that exception.
     """
 
-    lease_gained: LeaseCallback = _nothing
+    lease_gained: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """This worker reads the shard from now on."""
-    hand_over_requested: LeaseCallback = _nothing
+    hand_over_requested: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """Another worker is to have the shard. This is the last chance to commit the batch in hand."""
-    lease_lost: LeaseCallback = _nothing
+    lease_lost: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """Another worker has the shard, or will soon. A batch in hand cannot be committed."""
-    shard_ended: LeaseCallback = _nothing
+    shard_ended: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """All records of the closed shard are committed."""
-    metric: MetricCallback = _nothing
+    metric: MetricCallback = field(default=_nothing, validator=_check_callable)
     """A number: `records.committed`, `bytes.committed` or `lag_ms`, each of one shard."""

@@ -18,6 +18,7 @@ from kinesis_core.leases.items import (
     shard_attributes,
 )
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
+from kinesis_core.model import LAST_EPOCH_MS
 
 ITEM: Item = {
     "leaseKey": "shardId-000000000001",
@@ -89,12 +90,32 @@ def test_items_that_are_no_leases(kind: str) -> None:
         ("parentShardId", "shardId-000000000000"),
         ("startingHashKey", "low"),
         ("startingTime", "1790000000000"),
+        ("startingTime", -1),
+        ("startingTime", 10**15),
+        ("leaseCounter", True),
+        ("checkpoint", "9" * 130),
+        ("startingHashKey", "-1"),
+        ("startingHashKey", "100"),
+        ("endingHashKey", str(2**128)),
+        ("childShardIds", frozenset({1})),
+        ("streamIdentifier", "orders"),
+        ("workerProcess", 5),
+        ("ownerSwitchesSinceCheckpoint", "0"),
     ],
 )
 def test_malformed_attributes(name: str, value: Value) -> None:
     """An error names the item and says which attribute is malformed."""
     with pytest.raises(LeaseItemError, match=r"item 'shardId-000000000001' is not a valid lease"):
         read_lease({**ITEM, name: value})
+
+
+@pytest.mark.parametrize(
+    "key", ["orders:shardId-000000000001", "1:orders:x:shardId-000000000001", "1:orders:17:", ":"]
+)
+def test_malformed_keys(key: str) -> None:
+    """A key is that of a shard, or account, stream, creation time and shard."""
+    with pytest.raises(LeaseItemError, match="its key is neither"):
+        read_lease({**ITEM, "leaseKey": key})
 
 
 @pytest.mark.parametrize("name", ["checkpoint", "leaseCounter"])
@@ -114,6 +135,7 @@ def test_order_of_checkpoints() -> None:
 numbers = st.integers(1, 10**57).map(str) | st.sampled_from(
     ["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END"]
 )
+hash_keys = st.integers(0, 2**128 - 1)
 checkpoints = st.builds(LeaseCheckpoint, numbers, st.integers(0, 2**31 - 1))
 ids = st.sets(st.from_regex(r"shardId-[0-9]{12}", fullmatch=True), max_size=2).map(
     lambda found: tuple(sorted(found))
@@ -125,9 +147,11 @@ leases = st.builds(
     stream_id=st.none() | st.just("123:orders:17"),
     parents=ids,
     children=ids,
-    hash_range=st.none() | st.tuples(st.integers(0, 2**128 - 1), st.integers(0, 2**128 - 1)),
+    hash_range=st.none() | st.tuples(hash_keys, hash_keys).map(lambda keys: (min(keys), max(keys))),
     pending=st.none() | checkpoints,
-    starting_ms=st.none() | st.integers(0, 2**53),
+    starting_ms=st.none() | st.integers(0, LAST_EPOCH_MS),
+    stream_identifier=st.none() | st.just("123:orders:17"),
+    process=st.none(),
 )
 
 

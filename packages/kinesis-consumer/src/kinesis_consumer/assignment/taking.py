@@ -20,7 +20,7 @@ from kinesis_consumer.leases import take
 from kinesis_consumer.stores import ItemTable
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
-from kinesis_core.leases import Lease, read_lease
+from kinesis_core.leases import Lease
 
 _SLOW_SCAN = 1 / 6
 """A scan that takes this part of a lease's duration, half the time between renewals, has read counters that are old."""
@@ -166,8 +166,7 @@ class LeaseTaker:
                 present = self._read_again(lease) if is_old else lease
                 sent_s = self.clock.now_s()
                 item = self.table.update(take(present, self.worker, self.namesakes.mark)) if present else None
-                if item is not None:
-                    taken.append(Taken(read_lease(item), sent_s))
+                taken += [Taken(found, sent_s) for found in read_leases([item] if item else [])[0]]
         except ServiceError:
             if not taken:
                 raise
@@ -176,5 +175,5 @@ class LeaseTaker:
     def _read_again(self, lease: Lease) -> Lease | None:
         """Return *lease* as it is now; None if it has another owner."""
         item = self.table.get(lease.key)
-        present = read_lease(item) if item else None
-        return present if present and present.actual_owner == lease.actual_owner else None
+        found, _ = read_leases([item] if item else [])
+        return found[0] if found and found[0].actual_owner == lease.actual_owner else None

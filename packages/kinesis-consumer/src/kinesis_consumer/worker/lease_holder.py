@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from attrs import define, field
 
-from kinesis_consumer.assignment import Namesakes
+from kinesis_consumer.assignment import Namesakes, read_leases
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, renew
@@ -24,7 +23,7 @@ from kinesis_consumer.worker.renewals import RenewalLog
 from kinesis_consumer.worker.sources import Source
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import Lease, LeaseItemError, read_lease
+from kinesis_core.leases import Item, Lease
 from kinesis_core.logs import get_logger
 
 log = get_logger("kinesis_consumer")
@@ -136,8 +135,8 @@ class LeaseHolder(ABC):
                 continue
             sent_s = self.clock.now_s()
             item = self.table.update(renew(found.lease, self.namesakes.mark))
-            if item is not None:  # so nobody else has it
-                self.gain(read_lease(item), sent_s)
+            for lease in _read(item):  # nobody else has it
+                self.gain(lease, sent_s)
 
     def renew(self, run_all: RunAll = map) -> float:
         """Renew the leases that are due, all by *run_all*. Returns in how many seconds the next one is."""
@@ -173,11 +172,8 @@ class LeaseHolder(ABC):
             yield HeldLease(lease, self.name, self.table, self.clock, self.settings.lease_duration_s, sent_s)
 
     def _find(self, key: str) -> Lease | None:
-        """Return a lease; None if there is none, or it is malformed: of such a lease a warning tells."""
-        item = self.table.get(key)
-        with suppress(LeaseItemError):
-            return read_lease(item) if item else None
-        return None
+        """Return a lease; None if there is none, or it is malformed. A scan logs malformed ones."""
+        return next(iter(_read(self.table.get(key))), None)
 
     @property
     def _period_s(self) -> float:
@@ -218,3 +214,8 @@ class LeaseHolder(ABC):
         else:
             self._renewals.succeed()
         return True
+
+
+def _read(item: Item | None) -> list[Lease]:
+    """Return the lease in *item*, unless it is malformed, or there is none."""
+    return read_leases([] if item is None else [item])[0]

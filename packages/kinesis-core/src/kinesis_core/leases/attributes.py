@@ -15,6 +15,8 @@ def to_dynamodb(value: Value) -> dict[str, Any]:
     match value:
         case str():
             return {"S": value}
+        case bool():
+            return {"BOOL": value}
         case int() | float():
             return {"N": repr(value)}
         case bytes():

@@ -7,6 +7,7 @@ Since version 3.5 the KCL keeps other items in the same table: the lock of the l
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kinesis_core.leases.attributes import Item
@@ -20,6 +21,7 @@ from kinesis_core.leases.lease import (
     Lease,
     LeaseCheckpoint,
 )
+from kinesis_core.model import LAST_EPOCH_MS
 
 ENTITY_TYPE = "entityType"
 LEASE = "LEASE"
@@ -28,6 +30,10 @@ PENDING_BATCH = "pendingBatch"
 STARTING_TIME = "startingTime"
 STREAM_IDENTIFIER = "streamIdentifier"
 PROCESS = "workerProcess"
+_STREAM = re.compile(r"[^:]+:[^:]+:[0-9]{1,15}")
+"""As the KCL names a stream: account, name and creation time in seconds."""
+_SEQUENCE_NUMBER = re.compile(r"[0-9]{1,129}")
+_HASH_KEY = re.compile(r"[0-9]{1,39}")
 _WORDS = {TRIM_HORIZON, LATEST, AT_TIMESTAMP, SHARD_END}
 
 
@@ -95,53 +101,82 @@ def shard_attributes(lease: Lease) -> Item:
 def _read(item: Item) -> Lease:
     key = _text(item, LEASE_KEY)
     stream_id, _, shard_id = key.rpartition(":")
-    has_hash_range = "startingHashKey" in item and "endingHashKey" in item
+    if not shard_id or (stream_id and not _STREAM.fullmatch(stream_id)):
+        raise ValueError("its key is neither a shard nor account:stream:created:shard")
+    _number(item, "ownerSwitchesSinceCheckpoint", 0)  # other workers add to it
     return Lease(
         shard_id=shard_id,
         stream_id=stream_id or None,
         checkpoint=_checkpoint(item, "checkpoint", "checkpointSubSequenceNumber"),
         parents=_ids(item, "parentShardId"),
         children=_ids(item, "childShardIds"),
-        hash_range=(_key(item, "startingHashKey"), _key(item, "endingHashKey")) if has_hash_range else None,
-        owner=_text(item, LEASE_OWNER) if LEASE_OWNER in item else None,
-        checkpoint_owner=_text(item, "checkpointOwner") if "checkpointOwner" in item else None,
+        hash_range=_hash_range(item),
+        owner=_optional_text(item, LEASE_OWNER),
+        checkpoint_owner=_optional_text(item, "checkpointOwner"),
         counter=_number(item, "leaseCounter"),
         pending=_checkpoint(item, *PENDING[:2]) if PENDING[0] in item else None,
-        pending_batch=_text(item, PENDING_BATCH) if PENDING_BATCH in item else None,
-        empty_until=_text(item, EMPTY_UNTIL) if EMPTY_UNTIL in item else None,
-        stream_identifier=_text(item, STREAM_IDENTIFIER) if STREAM_IDENTIFIER in item else None,
-        process=_text(item, PROCESS) if PROCESS in item else None,
-        starting_ms=_number(item, STARTING_TIME) if STARTING_TIME in item else None,
+        pending_batch=_optional_text(item, PENDING_BATCH),
+        empty_until=_optional_text(item, EMPTY_UNTIL),
+        stream_identifier=_stream(item),
+        process=_optional_text(item, PROCESS),
+        starting_ms=_time_ms(item) if STARTING_TIME in item else None,
     )
 
 
 def _checkpoint(item: Item, name: str, sub_name: str) -> LeaseCheckpoint:
     number = _text(item, name)
-    if number not in _WORDS and not (number.isascii() and number.isdigit()):
+    if number not in _WORDS and not _SEQUENCE_NUMBER.fullmatch(number):
         raise ValueError(f"'{name}' is {number!r}, neither a sequence number nor a word of the KCL")
     return LeaseCheckpoint(number, _number(item, sub_name, 0))
 
 
-def _typed(item: Item, name: str, kinds: tuple[type, ...]) -> Any:
+def _typed(item: Item, name: str, kind: type) -> Any:
     value = item[name]
-    if not isinstance(value, kinds):
+    if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"'{name}' is a {type(value).__name__}")
     return value
 
 
 def _text(item: Item, name: str) -> str:
-    return str(_typed(item, name, (str,)))
+    return str(_typed(item, name, str))
+
+
+def _optional_text(item: Item, name: str) -> str | None:
+    return _text(item, name) if name in item else None
 
 
 def _number(item: Item, name: str, default: int | None = None) -> int:
     if default is not None and name not in item:
         return default
-    return int(_typed(item, name, (int,)))
+    return int(_typed(item, name, int))
 
 
-def _key(item: Item, name: str) -> int:
-    return int(_text(item, name))
+def _time_ms(item: Item) -> int:
+    time_ms = _number(item, STARTING_TIME)
+    if not 0 <= time_ms <= LAST_EPOCH_MS:
+        raise ValueError(f"'{STARTING_TIME}' is {time_ms}, which is no time in milliseconds")
+    return time_ms
+
+
+def _stream(item: Item) -> str | None:
+    stream = _optional_text(item, STREAM_IDENTIFIER)
+    if stream is not None and not _STREAM.fullmatch(stream):
+        raise ValueError(f"'{STREAM_IDENTIFIER}' is {stream!r}, and not account:stream:created")
+    return stream
+
+
+def _hash_range(item: Item) -> tuple[int, int] | None:
+    names = ("startingHashKey", "endingHashKey")
+    if not all(name in item for name in names):
+        return None
+    texts = [_text(item, name) for name in names]
+    if not all(_HASH_KEY.fullmatch(text) for text in texts) or not int(texts[0]) <= int(texts[1]) < 2**128:
+        raise ValueError(f"{' to '.join(texts)} is no range of hash keys")
+    return int(texts[0]), int(texts[1])
 
 
 def _ids(item: Item, name: str) -> tuple[str, ...]:
-    return tuple(sorted(_typed(item, name, (frozenset,)))) if name in item else ()
+    ids = sorted(_typed(item, name, frozenset)) if name in item else []
+    if not all(isinstance(each, str) for each in ids):
+        raise TypeError(f"'{name}' has what is no text")
+    return tuple(ids)

@@ -98,6 +98,18 @@ def test_a_missing_table(kinesis: CommandLine) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["leases", "lag"])
+def test_a_local_kinesis_with_tables_at_aws(
+    kinesis: CommandLine, emulator: Emulator, create: Create, command: str
+) -> None:
+    """The error names both URLs, and the variable and option for the table."""
+    arguments = ("billing",) if command == "leases" else (create(1), "--application", "billing")
+    ran = kinesis.having({"AWS_ENDPOINT_URL_DYNAMODB": ""})(command, *arguments, status=None)
+    assert ran.status != 0
+    assert f"Kinesis is at {emulator.endpoint_url}, and the table would be in DynamoDB at https://" in ran.err
+    assert "Set AWS_ENDPOINT_URL_DYNAMODB (or --dynamodb-endpoint-url) to a local DynamoDB" in ran.err
+
+
 def test_several_streams(kinesis: CommandLine, tables: DynamoDb) -> None:
     """A table of several streams names them, and --stream chooses one."""
     tables.create_table(leaseKey="HASH")

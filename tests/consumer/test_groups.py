@@ -209,6 +209,16 @@ def test_leases_without_their_stream(emulator: Emulator, tmp_path: Path) -> None
             table.update(Update(shard, {}, remove=("streamIdentifier",)))
 
 
+def test_a_local_kinesis_with_leases_at_aws(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default leases would be a table in an account. The error names both ways to keep them on this machine."""
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(
+        OptionError, match=r"AWS_ENDPOINT_URL_DYNAMODB \(or 'endpoint_url' of DynamoLeases\).*SqliteLeases"
+    ):
+        opened(emulator, leases=None)
+
+
 def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
     """`open` refuses the name of a process that renews its leases."""
 

@@ -154,6 +154,11 @@ def test_a_malformed_region() -> None:
             "Check the name of the table (dynamodbTableName).",
             "Check the name of the table ('application', or 'table' of DynamoLeases).",
         ),
+        (
+            "Set A (or dynamodbEndpointUrl) to a local DynamoDB, or to this URL if it is meant.",
+            "Set A (or 'endpoint_url' of DynamoLeases) to a local DynamoDB, or to this URL if it is meant. Or keep the leases in "
+            "SqliteLeases('leases.db').",
+        ),
         ("Check region (and dynamodbEndpointUrl).", "Check region (and 'endpoint_url' of DynamoLeases)."),
     ],
 )

@@ -17,6 +17,7 @@ _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256
 """What is no key for a worker's report: those of leases and of the other items of the table, and what is too long."""
 _NAMES = {
     "streamName or streamARN": "'streams'",
+    "or to this URL if it is meant.": "or to this URL if it is meant. Or keep the leases in SqliteLeases('leases.db').",
     "dynamodbEndpointUrl": "'endpoint_url' of DynamoLeases",
     "endpointUrl": "'endpoint_url'",
     "(dynamodbTableName)": "('application', or 'table' of DynamoLeases)",

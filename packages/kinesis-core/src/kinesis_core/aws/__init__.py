@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kinesis_core.aws.boto_dry_runs import dry_run_client
     from kinesis_core.aws.calls import read_text
     from kinesis_core.aws.client import BotoStreamApi
-    from kinesis_core.aws.clients import find_session, make_client, stream_client
+    from kinesis_core.aws.clients import find_session, make_client, stream_client, tables_client
     from kinesis_core.aws.connection import Connection, StreamRef
     from kinesis_core.aws.consumer_api import Consumer, ConsumerApi, SubscribeApi
     from kinesis_core.aws.dry_runs import check_reading, check_writing
@@ -50,7 +50,7 @@ else:
             "kinesis_core.aws.boto_dry_runs": "dry_run_client",
             "kinesis_core.aws.calls": "read_text",
             "kinesis_core.aws.client": "BotoStreamApi",
-            "kinesis_core.aws.clients": "find_session make_client stream_client",
+            "kinesis_core.aws.clients": "find_session make_client stream_client tables_client",
             "kinesis_core.aws.connection": "Connection StreamRef",
             "kinesis_core.aws.consumer_api": "Consumer ConsumerApi SubscribeApi",
             "kinesis_core.aws.dry_runs": "check_reading check_writing",
@@ -114,5 +114,6 @@ __all__ = [
     "read_text",
     "stream_client",
     "subscription_client",
+    "tables_client",
     "translate",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import random
 import threading
@@ -16,10 +17,12 @@ from botocore.session import Session
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, install_raw_bodies
+from kinesis_core.aws.locality import is_at_aws, is_local
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.clock import SystemClock
+from kinesis_core.errors import OptionError
 from kinesis_core.native import check_switch
 from kinesis_core.version import __version__
 from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
@@ -30,6 +33,7 @@ READ_TIMEOUT_S = 30
 CONNECTIONS = 320
 """As many as planner and reader threads together may use, so that none opens and drops connections all the time."""
 
+_TABLES_URL = "AWS_ENDPOINT_URL_DYNAMODB"
 _lock = threading.Lock()
 
 
@@ -95,6 +99,35 @@ def make_client(
     """
     session = find_session(connection)
     return _make_client(session, service, endpoint_url, read_timeout_s, region or connection.region)[0]
+
+
+def tables_client(
+    connection: Connection, endpoint_url: str | None, read_timeout_s: float, *, region: str | None = None
+) -> Any:
+    """
+    Return a new client of DynamoDB, as `make_client` does.
+
+    Raises:
+        CredentialsError: There are no credentials.
+        OptionError: Kinesis is on this machine, DynamoDB is at AWS, and nobody has said so: a local try would make a table in an
+            account, or wait for a network that is not there.
+    """
+    client = make_client(connection, "dynamodb", endpoint_url, read_timeout_s, region=region)
+    is_chosen = endpoint_url is not None or os.environ.get(_TABLES_URL)
+    if not is_chosen and is_at_aws(client.meta.endpoint_url):
+        kinesis_url = _kinesis_url(connection)
+        if is_local(kinesis_url):
+            raise OptionError(
+                f"Kinesis is at {kinesis_url}, and the table would be in DynamoDB at {client.meta.endpoint_url}. Set {_TABLES_URL} "
+                "(or dynamodbEndpointUrl) to a local DynamoDB, or to this URL if it is meant."
+            )
+    return client
+
+
+def _kinesis_url(connection: Connection) -> str:
+    session = find_session(connection)
+    client, _ = _client(connection.endpoint_url, connection.region, connection.wire_format, session)
+    return str(client.meta.endpoint_url)
 
 
 def _make_client(

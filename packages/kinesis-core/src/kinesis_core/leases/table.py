@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define
 
-from kinesis_core.aws import Connection, RetryPolicy, make_client
+from kinesis_core.aws import Connection, RetryPolicy, tables_client
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.leases.attributes import Value
 from kinesis_core.leases.expressions import condition_request, update_request
@@ -125,6 +125,6 @@ def open_client(
 def _parts(
     connection: Connection, endpoint_url: str | None, clock: Clock | None, region: str | None = None
 ) -> tuple[Any, RetryPolicy, Clock, random.Random]:
-    client = make_client(connection, "dynamodb", endpoint_url, READ_TIMEOUT_S, region=region)
+    client = tables_client(connection, endpoint_url, READ_TIMEOUT_S, region=region)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     return client, connection.retry, clock or SystemClock(), rng

@@ -149,6 +149,8 @@ The attributes of a lease that the KCL knows, with their types in DynamoDB.
 
 Source: DynamoDBLeaseSerializer and DynamoDBMultiStreamLeaseSerializer in github.com/awslabs/amazon-kinesis-client
 """
+_IGNORED = {"streamIdentifier": "S"}
+"""Attributes of this project in leases that a query publishes. The KCL ignores what it does not know, and keeps it."""
 
 
 def read_lease(item: Mapping[str, Mapping[str, Any]]) -> KclLease:
@@ -156,6 +158,8 @@ def read_lease(item: Mapping[str, Mapping[str, Any]]) -> KclLease:
     values: dict[str, Any] = {}
     for name, typed in item.items():
         [(kind, value)] = typed.items()
+        if _IGNORED.get(name) == kind:
+            continue
         assert (name, kind) == (name, _KNOWN.get(name)), f"the KCL does not know {name} as {kind}"
         values[name] = int(value) if kind == "N" else value
     has_hash_range = "startingHashKey" in values and "endingHashKey" in values

@@ -187,6 +187,15 @@ _LEASES = (
         example="shard.waiting lease=shardId-000000000002 reason=its parents are not read to their end: shardId-000000000000 waited_s=10",
     ),
     Event(
+        "shards.unassigned",
+        "WARNING",
+        "worker",
+        "Nobody reads these shards: all workers have as many as `max_leases` allows. Start another worker, or raise the setting in all of them. "
+        "Logged once a number has stayed for as long as a lease is valid: by the leader, or by each worker where workers take leases.",
+        {"shards": "how many", "max_leases": "the setting of this worker"},
+        example="shards.unassigned shards=3 max_leases=1",
+    ),
+    Event(
         "stream.ignored",
         "WARNING",
         "worker",

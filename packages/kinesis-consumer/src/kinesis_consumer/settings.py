@@ -61,7 +61,7 @@ class GroupSettings:
     max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1, int))
     """
     At most so many shards are read by one worker. All workers of a group have the same number: where a leader assigns leases, its
-    own counts.
+    own counts. Shards that nobody may read are not read: the event `shards.unassigned` says how many.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
     """How long a batch in hand may take once another worker is to have its shard."""

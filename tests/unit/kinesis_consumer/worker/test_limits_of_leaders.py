@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
+import pytest
 from attrs import define, field
 
+from kinesis_consumer.assignment import Mode
 from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import LeaseKeeper
@@ -31,14 +33,14 @@ class Group:
         clock = FakeClock()
         return Group(FakeStream(clock).create(shards), clock, settings or GroupSettings())
 
-    def join(self, name: str) -> Coordinator:
+    def join(self, name: str, mode: Mode | None = None) -> Coordinator:
         rng = random.Random(1)
         pages = ShardPages.of("orders", self.stream, PlanSettings(), self.clock, rng)
         pages.begin()
         sources: Mapping[str | None, Source] = {None: Source("orders", pages, self.stream)}
         worker = Worker(name, self.table, sources, self.settings, self.clock, Callbacks())
         keeper = LeaseKeeper(self.table, {None: self.stream}, TrimHorizon(), self.clock)
-        return Coordinator(worker, GroupTables(self.table), keeper, self.clock, self.clock, rng)
+        return Coordinator(worker, GroupTables(self.table), keeper, self.clock, self.clock, rng, mode)
 
     def run(self, *members: Coordinator, seconds: float) -> None:
         for _ in range(round(seconds * 2)):
@@ -83,3 +85,36 @@ def test_a_hand_over_may_take_as_long_as_the_setting_says() -> None:
     group.run(first, second, seconds=30)
     assert [batch.is_ours for batch in batches].count(True) == 1
     assert len(second.worker.held()) == 1
+
+
+def unassigned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [text for text in caplog.messages if text.startswith("shards.unassigned")]
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_shards_that_nobody_may_read_are_logged(mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
+    """Once for each number, after it has stayed for the duration of a lease, and not while somebody has room."""
+    group = Group.of(4, GroupSettings(max_leases=1))
+    first = group.join("first", mode)
+    group.run(first, seconds=8)
+    assert unassigned(caplog) == []
+    group.run(first, seconds=60)
+    assert unassigned(caplog) == ["shards.unassigned shards=3 max_leases=1"]
+    second = group.join("second", mode)
+    group.run(first, second, seconds=60)
+    assert "shards.unassigned shards=2 max_leases=1" in unassigned(caplog)
+    others = [group.join(name, mode) for name in ("third", "fourth")]
+    caplog.clear()
+    group.run(first, second, *others, seconds=60)
+    assert unassigned(caplog) == []
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_shards_that_wait_for_a_worker_are_not_logged(mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
+    """Those of a dead worker wait until its leases expire. The others then have room for them."""
+    group = Group.of(4, GroupSettings(max_leases=4))
+    first, second = group.join("first", mode), group.join("second", mode)
+    group.run(first, second, seconds=30)
+    group.run(first, seconds=60)
+    assert len(first.worker.held()) == 4
+    assert unassigned(caplog) == []

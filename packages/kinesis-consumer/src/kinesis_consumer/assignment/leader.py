@@ -36,6 +36,8 @@ class LeaderRun:
     """Decisions that a change of the lease in between has made void. The next run decides again."""
     malformed: tuple[str, ...]
     """The keys of items that should be leases and cannot be read."""
+    unassigned: int
+    """How many unfinished leases of known streams nobody has, because every worker has as many as it may have."""
 
 
 @define
@@ -124,7 +126,20 @@ class Leader:
             more_done, more_refused = self._carry_out(view)
             done, refused = done + more_done, refused + more_refused
         return LeaderRun(
-            tuple(view.leases), frozenset(view.workers), tuple(done), tuple(refused), tuple(view.malformed)
+            tuple(view.leases),
+            frozenset(view.workers),
+            tuple(done),
+            tuple(refused),
+            tuple(view.malformed),
+            self._count_unassigned(view, [*done, *refused]),
+        )
+
+    def _count_unassigned(self, view: _View, decisions: Sequence[Decision]) -> int:
+        decided = {decision.lease.key for decision in decisions}
+        return sum(
+            lease.key not in decided and not lease.is_finished and self.knows(lease)
+            for lease in view.leases
+            if lease.actual_owner is None or lease.key in view.expired
         )
 
     def _look(self) -> _View:

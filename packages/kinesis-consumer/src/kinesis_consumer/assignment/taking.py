@@ -131,6 +131,8 @@ class LeaseTaker:
     """All leases of the last scan, before anything was taken."""
     malformed: list[str] = field(factory=list, init=False)
     """The keys of items in it that should be leases and cannot be read."""
+    unassigned: int = field(default=0, init=False)
+    """How many unfinished leases nobody had after it, while this worker had as many as it may have."""
 
     def run(self, held: Collection[str] = ()) -> list[Taken]:
         """
@@ -157,7 +159,17 @@ class LeaseTaker:
         choice = choose_leases(known, self.sightings, now_s, self.worker, self.rng, self.limits)
         is_old = choice.is_steal and now_s - started_s > _SLOW_SCAN * self.sightings.duration_s
         chosen = {lease.key: lease for lease in (*own, *choice.leases)}
-        return self._take(list(chosen.values()), is_old)
+        taken = self._take(list(chosen.values()), is_old)
+        self.unassigned = self._count_unassigned(known, {each.lease.key for each in taken}, now_s)
+        return taken
+
+    def _count_unassigned(self, leases: Sequence[Lease], taken: Collection[str], now_s: float) -> int:
+        free = [
+            lease for lease in leases if self.sightings.is_available(lease, now_s) and lease.key not in taken
+        ]
+        load = _loads(leases, free, self.worker)[self.worker]
+        is_full = load >= self.limits.max_leases
+        return sum(not lease.is_finished for lease in free) if is_full else 0
 
     def _take(self, leases: Sequence[Lease], is_old: bool) -> list[Taken]:
         taken: list[Taken] = []

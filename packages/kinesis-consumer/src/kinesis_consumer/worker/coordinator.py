@@ -28,6 +28,7 @@ from kinesis_consumer.worker.outages import Outage
 from kinesis_consumer.worker.periods import Periodic
 from kinesis_consumer.worker.roles import Roles, roles_of
 from kinesis_consumer.worker.tables import GroupTables
+from kinesis_consumer.worker.unassigned import Unassigned
 from kinesis_consumer.worker.worker import Worker
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Lease
@@ -67,6 +68,7 @@ class Coordinator:
     """How many leases the table had in the last scan."""
     _malformed: set[str] = field(factory=set, init=False)
     """Items that were warned of."""
+    _unassigned: Unassigned = field(init=False)
     _listings: dict[str | None, Outage] = field(factory=dict, init=False)
     """Failed looks at the shards of each stream."""
     _periodic: list[Periodic] = field(init=False)
@@ -84,6 +86,7 @@ class Coordinator:
             self.worker.streams.knows,
             self.worker.namesakes,
         )
+        self._unassigned = Unassigned(settings.max_leases, settings.lease_duration_s)
         heartbeat_s = settings.lease_duration_s / HEARTBEATS
         self._periodic = [
             self._each("mode", self._look_at_mode),
@@ -187,6 +190,7 @@ class Coordinator:
             run = leader.run()
             if run is not None:
                 self._note(run.leases, run.malformed)
+                self._unassigned.note(run.unassigned, self.clock.now_s())
         elif leader is not None and leader.lock.suspects_leader():
             leader.watch()
         return scan_pause_s(self._leases, LEADING_S, self.worker.settings.lease_duration_s)
@@ -221,6 +225,7 @@ class Coordinator:
             return DISCOVERY_S
         for taken in self._taker.run(self.worker.held()):
             self.worker.gain(taken.lease, taken.sent_s)
+        self._unassigned.note(self._taker.unassigned, self.clock.now_s())
         pause_s = scan_pause_s(self._leases, TAKING_S, self.worker.settings.lease_duration_s)
         return pause_s * self.rng.uniform(0.8, 1.2)
 

@@ -235,7 +235,7 @@ def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
             return GroupTables(table)
 
     with pytest.raises(WorkerNameInUseError, match="'one'"):
-        opened(emulator, leases=Leases(), worker="one")
+        opened(emulator, leases=Leases(), worker="one", settings=GroupSettings(lease_duration_s=1))
 
 
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:

@@ -152,3 +152,13 @@ def test_a_retention_that_was_raised_meanwhile(left_h: float | None) -> None:
     start = pages.resume(SHARD, number, 1, until_ms)
     with pytest.raises(DataLossError, match="may have expired"):
         pages.next(SHARD, start, 10)
+
+
+def test_the_known_retention_costs_no_call() -> None:
+    """It is asked for after a page, which must not get lost because a call fails."""
+    resumed = Resumed()
+    pages = resumed.pages()
+    resumed.clock.sleep(3600)
+    calls = dict(resumed.stream.calls)
+    assert pages.kept_hours() == 24
+    assert resumed.stream.calls == calls

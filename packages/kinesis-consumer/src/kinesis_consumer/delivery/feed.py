@@ -23,7 +23,7 @@ class Feed(Protocol):
         ...
 
     def kept_hours(self) -> int:
-        """Return for how many hours records are certainly kept."""
+        """Return for how many hours records are certainly kept, as far as it is known. Makes no call, so no page is lost."""
         ...
 
     def see_kept_hours(self, hours: int) -> None:

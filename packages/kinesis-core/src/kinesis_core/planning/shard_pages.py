@@ -104,8 +104,8 @@ class ShardPages:
         return after_gone(self._planner, shard_id, cut, first_record(state, TrimHorizon()))
 
     def kept_hours(self) -> int:
-        """Return for how many hours records are certainly kept: a position without a record is judged by it later."""
-        return self._planner.facts.kept_hours()
+        """Return for how many hours records are certainly kept, as far as it is known: a position is judged by it later. Makes no call."""
+        return self._planner.facts.known_kept_hours()
 
     def see_kept_hours(self, hours: int) -> None:
         """

@@ -73,6 +73,10 @@ class StreamFacts:
     def kept_hours(self) -> int:
         """Return for how many hours records are certainly kept, by what was seen of the retention until some minutes ago."""
         self.summary()
+        return self.known_kept_hours()
+
+    def known_kept_hours(self) -> int:
+        """Return the same, as far as it is known without a call."""
         return self._kept.at(self.clock.now_s())
 
     def current_kept_hours(self) -> int:

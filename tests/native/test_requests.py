@@ -59,7 +59,7 @@ def pack(rows: Sequence[Rows], starts: set[int], max_bytes: int, aggregated: boo
 
 def aggregate_of(rows: Rows) -> OpenAggregate:
     """Return one aggregate of all *rows*."""
-    state = SendState(0.0, 0.0, 0)
+    state = SendState(0.0, 0)
     aggregate: OpenAggregate = RowAggregate(AggregateBuilder(MOST_BYTES), state)
     if isinstance(rows, RowColumns):
         aggregate = ColumnAggregate(native.AggregateBuilder(MOST_BYTES), state)

@@ -120,13 +120,13 @@ class InvalidRecordError(KinesisError, ValueError):
 
 class PutError(KinesisError):
     """
-    Records could not be written, in time or at all.
+    Records could not be written, or it is unknown whether they were.
 
     Remove the cause, which `counts` names. Then open a new producer, and write what was put since the last flush again. A
     query writes its batch again when it is restarted.
 
     Attributes:
-        counts: Number of user records by AWS's error code, or by the name of the failure.
+        counts: Number of user records that are not confirmed as written, by AWS's error code, or by the name of the failure.
         shard_id: Shard of the first of them; None when it is not known.
         key_sha256: First digits of the SHA-256 of that record's partition key, to find the record. Never the key itself.
     """

@@ -45,7 +45,7 @@ EVENTS = (
         "driver",
         "An option has no effect, or its value counts as another.",
         {"reason": "the option, and why it has no effect"},
-        example="option.ignored reason=Option 'flushWaitTimeMs' has no effect here: a task waits until its rows are written, and "
-        "recordTtlMs bounds that.",
+        example="option.ignored reason=Option 'flushWaitTimeMs' has no effect here: a task waits until its rows are written, "
+        "unless a shard accepts nothing for recordTtlMs.",
     ),
 )

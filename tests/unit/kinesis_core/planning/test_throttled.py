@@ -8,7 +8,7 @@ import pytest
 
 from kinesis_core.errors import StreamNotFoundError
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.throttled import LONG_S, MANY, Throttled
+from kinesis_core.throttled import LONG_S, MANY, Throttled
 from support.planned import Planned
 from support.scripted_stream import scripted_stream, throttle
 

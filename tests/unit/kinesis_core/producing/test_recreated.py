@@ -79,7 +79,7 @@ def test_aggregates_in_flight_are_checked_against_the_new_shards() -> None:
     request = desk.accumulator.take(desk.clock.now)
     desk.puts.recreate(3)
     response = desk.puts.put_records([entry for batch in request for entry in batch.entries])
-    desk.sender._reshards.list_again(desk.clock.now)
+    desk.sender._reshards.list_again()
     misrouted = desk.responses.on_response(request, response, desk.clock.now)
     assert len(misrouted) == len(request)
     desk.sender._reshards.settle_misrouted(misrouted)

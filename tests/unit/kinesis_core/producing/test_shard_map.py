@@ -101,7 +101,9 @@ def test_open_shards_are_the_same_with_the_same_hash_keys_only() -> None:
 
 def test_rows_are_spread_where_kinesis_chooses() -> None:
     """All queues get the same number of rows, also row by row, whatever the keys are."""
-    router = Router(ShardMap.of(FakePuts().create(4).list_shards()), 1.0, random_keys(random.Random(0)), True)
+    router = Router(
+        "orders", ShardMap.of(FakePuts().create(4).list_shards()), 1.0, random_keys(random.Random(0)), True
+    )
     assert [len(rows) for rows in router.group(Rows([b""] * 22, ["hot"] * 22)).values()] == [5, 6, 5, 6]
     queues = [queue for _ in range(8) for queue in router.group(Rows([b""], ["hot"]))]
     assert len(set(queues)) == 4
@@ -110,7 +112,9 @@ def test_rows_are_spread_where_kinesis_chooses() -> None:
 
 def test_rows_without_a_key_get_one_where_keys_choose() -> None:
     """Rows without a key get a random one. Other rows keep their key."""
-    router = Router(ShardMap.of(FakePuts().create(1).list_shards()), 1.0, random_keys(random.Random(0)))
+    router = Router(
+        "orders", ShardMap.of(FakePuts().create(1).list_shards()), 1.0, random_keys(random.Random(0))
+    )
     for given in (["a", "b"], ["a", NO_KEY], [NO_KEY, NO_KEY]):
         [rows] = router.group(Rows([b""] * 2, given)).values()
         assert [len(key) for key in rows.keys] == [1 if key else 16 for key in given]
@@ -119,7 +123,9 @@ def test_rows_without_a_key_get_one_where_keys_choose() -> None:
 
 def test_rows_are_grouped_in_their_order() -> None:
     """The rows of each shard keep their order. An explicit hash key applies before the partition key."""
-    router = Router(ShardMap.of(FakePuts().create(2).list_shards()), 1.0, random_keys(random.Random(0)))
+    router = Router(
+        "orders", ShardMap.of(FakePuts().create(2).list_shards()), 1.0, random_keys(random.Random(0))
+    )
     rows = Rows([b"0", b"1", b"2", b"3"], ["k"] * 4, ["0", str(MAX_HASH_KEY), None, "1"])
     groups = {queue.shard_id: list(group.data) for queue, group in router.group(rows).items()}
     owner = router.shards.shard_of(hash_of("k"))
@@ -131,7 +137,7 @@ def test_rows_are_grouped_in_their_order() -> None:
 def test_remembered_keys_are_bounded_and_forgotten_with_the_map() -> None:
     """The number of remembered keys is bounded, and a new map forgets them."""
     puts = FakePuts().create(1)
-    router = Router(ShardMap.of(puts.list_shards()), 1.0, random_keys(random.Random(0)))
+    router = Router("orders", ShardMap.of(puts.list_shards()), 1.0, random_keys(random.Random(0)))
     router.group(Rows([b""] * 70_000, [str(number) for number in range(70_000)]))
     assert 0 < len(router.known_keys) <= 65_536
     puts.split(FIRST)

@@ -94,4 +94,19 @@ CALLS = (
         },
         example="transport.chosen transport=direct endpoint=https://kinesis.eu-west-1.amazonaws.com",
     ),
+    Event(
+        "shard.throttled",
+        "WARNING",
+        "driver, task",
+        "Kinesis has refused three or more calls on the shard, and none was accepted for a minute or longer. When a query plans, its records "
+        "grow old, and the query may look idle: let the other consumers poll less often, or by enhanced fan-out. When rows are written, other "
+        "producers use up the shard's quota: add shards, or run fewer producers at once.",
+        {
+            "stream": "",
+            "shard": "",
+            "for_s": "how many seconds ago the first of these calls was refused",
+            "throttles": "how many calls were refused since",
+        },
+        example="shard.throttled stream=orders shard=shardId-000000000003 for_s=60 throttles=14",
+    ),
 )

@@ -53,20 +53,6 @@ PLANNING = (
         example="plan.failed reason=InternalFailure",
     ),
     Event(
-        "shard.throttled",
-        "WARNING",
-        "driver",
-        "Kinesis has refused three or more calls of the planner on the shard, and none was accepted for a minute or longer. Its records "
-        "grow old, and the query may look idle. Other consumers use the shard's quota: let them poll less often, or by enhanced fan-out.",
-        {
-            "stream": "",
-            "shard": "",
-            "for_s": "how many seconds ago the first of these calls was refused",
-            "throttles": "how many calls were refused since",
-        },
-        example="shard.throttled stream=orders shard=shardId-000000000003 for_s=60 throttles=14",
-    ),
-    Event(
         "start.ahead",
         "WARNING",
         "driver",

@@ -99,7 +99,7 @@ MAX_RETRIES = Option[int](
     meaning=(
         "The minimum number of retries of a failed call. The call fails after these retries once no call has succeeded "
         "for `outageTimeout`. 0 means one attempt. Throttled calls do not count: they are repeated until they succeed. "
-        "The sink retries its writes until `recordTtlMs`."
+        "The sink retries its writes by `recordTtlMs`."
     ),
     parser=integer(0, _MOST_RETRIES, "retries"),
     default=_RETRY.max_retries,

@@ -12,7 +12,7 @@ from kinesis_core.aws import ReadRateLimiter, StreamApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.model import Cut, Page
-from kinesis_core.planning.throttled import Throttled
+from kinesis_core.throttled import Throttled
 
 CLOCK_MARGIN_MS = 2000
 """How exactly the service's clock is known before its first responses have corrected it."""

@@ -28,9 +28,6 @@ from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch, ShardQ
 
 log = get_logger("kinesis_core")
 
-_PART_OF_TTL = 4
-"""A quarter of the TTL bounds the longest write window of a shard, and the time that a record is buffered."""
-
 
 @define(eq=False)
 class RecordAccumulator:
@@ -61,7 +58,7 @@ class RecordAccumulator:
         is_auto: bool = False,
     ) -> RecordAccumulator:
         counts = InFlightCounts()
-        router = Router(shards, settings.record_ttl_s / _PART_OF_TTL, random_keys(rng), is_auto)
+        router = Router(stream, shards, settings.record_ttl_s, random_keys(rng), is_auto)
         packer = Packer(settings, max_record_bytes, counts, settings.aggregation_enabled and not is_auto)
         return cls(stream, settings, router, rng, counts, packer)
 
@@ -76,9 +73,7 @@ class RecordAccumulator:
 
     def offer(self, groups: Groups, now_s: float) -> Groups:
         """Add the groups that there is room for, and return the others."""
-        settings = self.settings
-        buffered_s = min(settings.record_max_buffered_time_s, settings.record_ttl_s / _PART_OF_TTL)
-        state = SendState(now_s + buffered_s, now_s + settings.record_ttl_s, self._generation)
+        state = SendState(now_s + self.settings.record_max_buffered_time_s, self._generation)
         left: Groups = {}
         for queue, rows in self._regrouped(groups).items():
             if queue.is_full or self.is_full:
@@ -88,6 +83,12 @@ class RecordAccumulator:
         if self.is_full and 2 * self.counts.open_aggregate_bytes >= self.counts.held_bytes:
             self.seal()  # open aggregates fill the buffer, and only batches can be sent
         return left
+
+    @property
+    def held_records(self) -> int:
+        """Number of user records that are put and not confirmed as written."""
+        opened = (queue.open_aggregate for queue in self.router.queues)
+        return self.counts.unwritten + sum(aggregate.count for aggregate in opened if aggregate is not None)
 
     @property
     def is_full(self) -> bool:
@@ -125,9 +126,6 @@ class RecordAccumulator:
         for queue in self.router.queues:
             if queue.open_aggregate is not None and queue.open_aggregate.state.due_s <= now_s:
                 self.packer.seal(queue)
-        late = [batch for queue in self.router.queues for batch in queue.expired(now_s)]
-        if late:
-            self.fail_batches(late, f"they were not written within {self.settings.record_ttl_s:g} s")
         queues = self._ready(now_s)
         return self._fill_request(queues) if self._is_worth_a_request(queues, now_s) else []
 
@@ -165,7 +163,7 @@ class RecordAccumulator:
         if self._is_worth_a_request(self._ready(now_s), now_s):
             return 0.0
         queues = self.router.queues
-        times = [queue.next_s(is_urgent=bool(self.waiting_callers)) for queue in queues if queue.batches]
+        times = [queue.next_s(is_urgent=bool(self.waiting_callers)) for queue in queues if queue.is_sendable]
         times += [queue.open_aggregate.state.due_s for queue in queues if queue.open_aggregate is not None]
         return max(0.0, min(times) - now_s) if times else None
 
@@ -224,8 +222,7 @@ class RecordAccumulator:
 
     def fail_batches(self, lost: Sequence[ShardBatch], why: str) -> None:
         """Fail because *lost*, a part of what is held, cannot be written."""
-        self.seal()
-        others = self.counts.unwritten - sum(batch.user_records for batch in lost)
+        others = self.held_records - sum(batch.user_records for batch in lost)
         self.fail(put_error(self.stream, why, lost, others))
 
     def fail(self, failure: PutError) -> None:

@@ -9,28 +9,41 @@ from collections.abc import Sequence
 from kinesis_core.errors import PutError
 from kinesis_core.producing.shard_queue import ShardBatch
 
-NOT_SENT = "NotSentInTime"
 THROTTLED = "ProvisionedThroughputExceededException"
 _HASH_DIGITS = 16
-_TOO_SLOW = "Give the stream more shards, run fewer producers at once, or raise recordTtlMs (record_ttl_s)."
+_TOO_SLOW = (
+    "A shard accepts 1 MiB and 1,000 records a second from all its producers. Give the stream more shards, run fewer "
+    "producers at once, or raise recordTtlMs (record_ttl_s)."
+)
 
 
 def put_error(stream: str, why: str, lost: Sequence[ShardBatch], other: int) -> PutError:
-    """Return the error for *lost*, with the number of *other* user records that the producer drops."""
+    """
+    Return the error for *lost*, with the number of *other* user records that the producer drops.
+
+    It does not say of a record that may be in the stream that it is not.
+    """
     counts: Counter[str] = Counter()
     for batch in lost:
-        counts[batch.state.reason or NOT_SENT] += batch.user_records
+        counts[batch.state.reason] += batch.user_records
     first = lost[0]
     key = first.rows().keys[0]
     key_sha256 = hashlib.sha256(key.encode()).hexdigest()[:_HASH_DIGITS] if key else ""
     codes = ", ".join(f"{code} {count}" for code, count in counts.most_common())
+    unsure = sum(batch.user_records for batch in lost if batch.state.may_be_written)
+    what = "are not confirmed as written to" if unsure else "could not be written to"
+    maybe = (
+        f" {unsure} of them may be in the stream: it is unknown whether earlier requests wrote them."
+        if unsure
+        else ""
+    )
     others = (
         f" {other} more user records may not be in the stream either, because the producer stops."
         if other
         else ""
     )
     message = (
-        f"{sum(counts.values())} user records could not be written to stream {stream}: {why}: {codes}.{others} "
+        f"{sum(counts.values())} user records {what} stream {stream}: {why}: {codes}.{maybe}{others} "
         f"{_advice(first)} [stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"
     )
     return PutError(message, counts, first.shard_id, key_sha256)
@@ -46,18 +59,18 @@ def recreated(stream: str, written: int) -> PutError:
     )
 
 
-def internal_error(stream: str, error: BaseException) -> PutError:
-    """Return the error for an exception that no code of the producer handles."""
+def internal_error(stream: str, error: BaseException, held: int) -> PutError:
+    """Return the error for an exception that no code of the producer handles, with so many user records *held*."""
     code = type(error).__name__
     what = f"{code}: {error}" if str(error) else code
     return PutError(
         f"Writing to stream {stream} stopped on an internal error ({what}). Rows since the last flush may be missing: "
         f"the batch is written again. Please report this with the log. [stream={stream}]",
-        {code: 0},
+        {code: held},
     )
 
 
 def _advice(batch: ShardBatch) -> str:
-    if batch.state.reason in (THROTTLED, ""):
+    if batch.state.reason == THROTTLED:
         return _TOO_SLOW
     return f"{batch.state.detail} Records since the last flush may be missing: write them again."

@@ -18,6 +18,7 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.logs import get_logger
+from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.responses import Misrouted, ResponseHandler
 from kinesis_core.producing.shard_listing import listed_map, pause_s
 
@@ -57,7 +58,7 @@ class Reshards:
                 self._await_explanation(misrouted)
         except ServiceError as error:
             with self.lock:
-                self.responses.fail_misrouted(misrouted, error)
+                self.responses.fail_unlisted([batch for batch, _ in misrouted], error, are_sent=True)
             return
         with self.lock:
             self.responses.settle_misrouted(misrouted)
@@ -72,26 +73,26 @@ class Reshards:
         with self._listing_lock:
             self._find_explanation(misrouted, 1, is_urgent=False)
 
-    def list_again(self, deadline_s: float) -> None:
+    def list_again(self) -> None:
         """
-        List all shards. A call that fails with a retryable error is repeated until *deadline_s*.
+        List all shards. A call that fails with a retryable error is repeated until the patience is over.
 
         Raises:
             ServiceError: The shards cannot be listed.
         """
         with self._listing_lock:
-            self._repeat(self._list, "ListShards", deadline_s)
+            self._repeat(self._list, "ListShards", self._patience())
 
-    def check_open(self, deadline_s: float) -> None:
+    def check_open(self, *, is_patient: bool) -> None:
         """List the open shards, and all shards if the open ones differ from the map. Raises as `list_again` does."""
         with self._listing_lock:
-            self._repeat(self._check_open, "ListShards", deadline_s)
+            self._repeat(self._check_open, "ListShards", self._patience() if is_patient else Patience(0))
 
-    def recheck_strategy(self, deadline_s: float) -> None:
+    def recheck_strategy(self) -> None:
         """Check whether Kinesis still chooses the shards, if the producer assumes it. Raises as `list_again` does."""
         with self._listing_lock:
             if self.responses.accumulator.router.is_auto:
-                self._repeat(self._check_strategy, "DescribeStreamSummary", deadline_s)
+                self._repeat(self._check_strategy, "DescribeStreamSummary", self._patience())
 
     def check_strategy_once(self) -> None:
         """Check whether Kinesis still chooses the shards. An error is logged: only speed depends on the result."""
@@ -103,9 +104,9 @@ class Reshards:
         Repeat until *misrouted* is explained by a reshard, or by a stream that distributes its records itself.
 
         Raises:
-            ServiceError: The shards cannot be listed before the first deadline of these aggregates.
+            ServiceError: The shards cannot be listed before the patience is over.
         """
-        deadline_s = min(batch.state.deadline_s for batch, _ in misrouted)
+        patience = self._patience()
         error: ServiceError | None = None
         for attempt in count():
             with self.lock:
@@ -113,12 +114,13 @@ class Reshards:
                 is_explained = self.responses.is_explained(misrouted)
             if is_explained or self.is_stopped() or (attempt >= _MAX_LISTINGS and not unknown):
                 return
-            if attempt and self.clock.now_s() >= deadline_s:
+            if patience.is_over:
                 if unknown:
                     raise error or _not_listed(self.responses.accumulator.stream, unknown)
                 return
             self.clock.sleep(pause_s(attempt, self.responses.accumulator.rng))
             error = self._find_explanation(misrouted, attempt + 1)
+            patience.failed(self.clock.now_s(), is_throttled=isinstance(error, ThrottledError))
 
     def _find_explanation(
         self, misrouted: Sequence[Misrouted], attempt: int, *, is_urgent: bool = True
@@ -136,13 +138,17 @@ class Reshards:
         self._try(self._check_strategy, "DescribeStreamSummary", attempt, is_urgent=is_urgent)
         return None
 
-    def _repeat(self, step: Callable[[], None], call: str, deadline_s: float) -> None:
-        """Do *step*, which makes a *call*, until it succeeds. Raises its last error at *deadline_s*."""
+    def _patience(self) -> Patience:
+        return Patience(self.responses.accumulator.settings.record_ttl_s)
+
+    def _repeat(self, step: Callable[[], None], call: str, patience: Patience) -> None:
+        """Do *step*, which makes a *call*, until it succeeds. Raises its last error once *patience* is over."""
         for attempt in count(1):
             error = self._try(step, call, attempt)
             if error is None or self.is_stopped():
                 return
-            if self.clock.now_s() >= deadline_s:
+            patience.failed(self.clock.now_s(), is_throttled=isinstance(error, ThrottledError))
+            if patience.is_over:
                 raise error
             self.clock.sleep(pause_s(attempt, self.responses.accumulator.rng))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from attrs import define
+from attrs import define, evolve
 
 from kinesis_core.aws import is_retryable, log_retry
 from kinesis_core.errors import ServiceError, StreamNotReadyError, ThrottledError
@@ -13,7 +13,7 @@ from kinesis_core.model import PutResponse
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.entry_outcome import entry_outcomes
 from kinesis_core.producing.failures import THROTTLED
-from kinesis_core.producing.shard_queue import ShardBatch
+from kinesis_core.producing.shard_queue import ShardBatch, ShardQueue
 
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
 
@@ -49,7 +49,7 @@ class ResponseHandler:
                 self.accumulator.mark_written(outcome.written)
             if outcome.refused is not None:
                 refused.append(outcome.refused)
-        self._adjust_windows(request, refused, now_s)
+        self._adjust(request, refused, now_s)
         self._retry(refused, [batch for batch in refused if not is_retryable(batch.state.reason)], now_s)
         return misrouted
 
@@ -76,10 +76,10 @@ class ResponseHandler:
         for batch in request:
             batch.queue.complete(batch)
             batch.state = batch.state.after_failure(error.code, str(error), is_unsure=is_unsure)
-        self._adjust_windows(request, request, now_s, is_throttled=is_throttled)
+        self._adjust(request, request, now_s, is_throttled=is_throttled)
         self._retry(request, () if error.retryable or may_pass else request, now_s)
 
-    def _adjust_windows(
+    def _adjust(
         self,
         request: Sequence[ShardBatch],
         refused: Sequence[ShardBatch],
@@ -87,28 +87,36 @@ class ResponseHandler:
         *,
         is_throttled: bool = False,
     ) -> None:
-        """Adjust the write window of each shard of a request, and count what was refused."""
+        """Adjust the rate and the patience of each shard of a request, and count what was refused."""
         totals, rng = self.accumulator.counts.totals, self.accumulator.rng
-        throttled = {
-            batch.queue: None for batch in refused if is_throttled or batch.state.reason == THROTTLED
-        }
-        failed = {batch.queue: None for batch in refused if batch.queue not in throttled}
-        for queue in throttled:
-            queue.window.throttled(now_s, rng)
-        for queue in failed:
-            queue.window.failed(now_s, rng)
-        for batch in request:
-            if batch.queue not in throttled and batch.queue not in failed:
-                batch.queue.window.accepted(len(batch.entries), batch.size_bytes)
+        throttled = {batch.queue for batch in refused if is_throttled or batch.state.reason == THROTTLED}
+        failed = {batch.queue for batch in refused} - throttled
+        for queue, part in _by_queue(request, refused).items():
+            if part.records:
+                queue.patience.succeeded()
+                queue.throttled.clear()
+            if queue in throttled:
+                queue.window.throttled(part.records, part.size_bytes, part.refused, now_s, rng)
+                queue.patience.failed(now_s, is_throttled=True)
+                queue.throttled.refused(now_s)
+            elif queue in failed:
+                queue.window.failed(now_s, rng)
+                queue.patience.failed(now_s)
+            else:
+                queue.window.accepted(part.records, part.size_bytes, now_s, rng)
         for batch in refused:
             totals["throttled" if batch.queue in throttled else "failed"] += len(batch.entries)
 
     def _retry(self, refused: Sequence[ShardBatch], lost: Sequence[ShardBatch], now_s: float) -> None:
-        """Put *refused* back, or fail if some of them are *lost*: their error is not retryable."""
+        """Put *refused* back, or fail if some are *lost*, because their error is not retryable, or patience is over."""
         if self.accumulator.failure is not None or not refused:
             return
         if lost:
             self.accumulator.fail_batches(lost, "Kinesis refused them")
+            return
+        late = [batch for batch in refused if batch.queue.patience.is_over]
+        if late:
+            self.accumulator.fail_batches(late, str(late[0].queue.patience))
             return
         self._log_retry(refused, min(batch.queue.window.rests_until_s for batch in refused) - now_s)
         for batch in reversed(refused):  # so that the oldest stay first
@@ -155,17 +163,40 @@ class ResponseHandler:
                 accumulator.mark_written(batch)
             else:
                 accumulator.counts.totals["misplaced"] += batch.user_records
-                batch.state = batch.state.after_failure("Misplaced", _MISPLACED, is_unsure=False)
+                state = batch.state.after_failure("Misplaced", _MISPLACED, is_unsure=False)
+                batch.state = evolve(state, may_be_written=True)  # consumers other than the KCL deliver it
                 accumulator.reroute(batch, is_plain=not self.is_explained([(batch, shard_id)]))
                 misplaced.append(batch)
         if misplaced:
             self._log_retry(misplaced, 0.0)
 
-    def fail_misrouted(self, misrouted: Sequence[Misrouted], error: ServiceError) -> None:
-        """Fail because *error* hides which shards these aggregates belong to."""
+    def fail_unlisted(self, lost: Sequence[ShardBatch], error: ServiceError, *, are_sent: bool) -> None:
+        """Fail because *error* hides which shards these batches belong to. They may be in the stream if they *are sent*."""
         if self.accumulator.failure is not None:
             return
-        for batch, _ in misrouted:
-            batch.state = batch.state.after_failure(error.code, str(error), is_unsure=False)
-        lost = [batch for batch, _ in misrouted]
+        for batch in lost:
+            batch.state = batch.state.after_failure(error.code, str(error), is_unsure=are_sent)
         self.accumulator.fail_batches(lost, "the shards that they belong to cannot be listed")
+
+
+@define
+class _Part:
+    """How much of a request one shard accepted and refused."""
+
+    records: int = 0
+    size_bytes: int = 0
+    refused: int = 0
+    """Records that it refused."""
+
+
+def _by_queue(request: Sequence[ShardBatch], refused: Sequence[ShardBatch]) -> dict[ShardQueue, _Part]:
+    """Return what the shards of a request accepted and refused."""
+    parts: defaultdict[ShardQueue, _Part] = defaultdict(_Part)
+    for batch in request:
+        parts[batch.queue].records += len(batch.entries)
+        parts[batch.queue].size_bytes += batch.size_bytes
+    for batch in refused:
+        parts[batch.queue].records -= len(batch.entries)
+        parts[batch.queue].size_bytes -= batch.size_bytes
+        parts[batch.queue].refused += len(batch.entries)
+    return parts

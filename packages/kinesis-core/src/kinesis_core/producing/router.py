@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 from attrs import define, field
 
+from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.row_columns import RowColumns
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import ShardMap, hash_of
 from kinesis_core.producing.shard_queue import ShardQueue
 from kinesis_core.producing.write_window import WriteWindow
+from kinesis_core.throttled import Throttled
 
 _REMEMBERED_KEYS = 65_536
 
@@ -23,8 +25,10 @@ Groups = dict[ShardQueue, Rows]
 class Router:
     """The queues of the shards that the shard map has as open."""
 
+    stream: str
     shards: ShardMap
-    longest_window_s: float
+    ttl_s: float
+    """The TTL of `Patience`."""
     random_keys: Iterator[str]
     """For user records without a key."""
     is_auto: bool = False
@@ -47,7 +51,8 @@ class Router:
         """Return the queue of a shard."""
         queue = self._queues.get(shard_id)
         if queue is None:
-            queue = self._queues[shard_id] = ShardQueue(shard_id, WriteWindow(self.longest_window_s))
+            throttled, patience = Throttled(self.stream, shard_id), Patience(self.ttl_s)
+            queue = self._queues[shard_id] = ShardQueue(shard_id, WriteWindow(), patience, throttled)
         return queue
 
     def group(self, rows: Rows) -> Groups:

@@ -198,9 +198,9 @@ class Sender:
                 self._send(request)
                 del request  # else a waiting thread keeps the records that it sent last
         except BaseException as error:
-            failure = internal_error(self.accumulator.stream, error)
             with self._lock:
-                self.accumulator.fail(failure)
+                held = self.accumulator.held_records
+                self.accumulator.fail(internal_error(self.accumulator.stream, error, held))
                 self._progress.notify_all()
             raise
 
@@ -211,8 +211,6 @@ class Sender:
                 now_s = self.clock.now_s()
                 request = self.accumulator.take(now_s)
                 wait_s = self.accumulator.wait_s(now_s)
-                if self.accumulator.failure is not None:
-                    self._progress.notify_all()
                 if request:
                     if wait_s is not None and now_s + wait_s < self._next_wake_s:
                         self._work.notify()  # another thread handles the rest

@@ -23,14 +23,14 @@ class ProducerSettings:
     aggregation_max_size: int = field(default=51_200, validator=validators.ge(64))
     """Maximum bytes of an aggregate, framing included. A larger user record becomes a record of its own."""
     record_max_buffered_time_s: float = field(default=1.0, validator=validators.ge(0))
-    """
-    Maximum time a user record is buffered to share an aggregate or a request with others. A quarter of `record_ttl_s`
-    is the upper bound.
-    """
+    """Maximum time a user record is buffered to share an aggregate or a request with others."""
     max_connections: int = field(default=8, validator=[validators.ge(1), validators.le(MOST_CONNECTIONS)])
     """Maximum number of requests in flight. Each has a thread."""
     record_ttl_s: float = field(default=30.0, validator=validators.gt(0))
-    """Maximum time from putting a user record until it is written. The producer fails when it is exceeded."""
+    """
+    For how long the requests for a shard may fail. The producer fails if the shard accepts nothing for that long. A shard
+    that throttles is waited for, 20 times as long if it accepts nothing at all. A record has no time limit of its own.
+    """
     buffer_bytes: int = field(default=16 * _MIB, validator=validators.ge(1))
     """
     Data and keys of user records that are put and not yet written. Putting waits while the buffer is full. An eighth

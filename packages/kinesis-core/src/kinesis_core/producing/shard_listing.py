@@ -8,6 +8,7 @@ from itertools import count
 from kinesis_core.aws import PutApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import UnavailableError
+from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.shard_map import ShardMap
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
@@ -37,13 +38,14 @@ def first_map(api: PutApi, stream: str, clock: Clock, rng: random.Random, patien
     Raises:
         ServiceError: The shards cannot be listed, or the open ones still do not cover all hash keys.
     """
-    deadline_s = clock.now_s() + patience_s
+    patience = Patience(patience_s)
     for attempt in count(1):
         shards = api.list_shards()
         try:
             return ShardMap.of(shards, stream)
         except UnavailableError as error:
-            if clock.now_s() >= deadline_s:
+            patience.failed(clock.now_s())
+            if patience.is_over:
                 raise
             wait_s = pause_s(attempt, rng)
             log_retry("ListShards", error.code, attempt, wait_s, stream=stream)

@@ -12,9 +12,11 @@ from attrs import define, field
 from kinesis_core.aggregation import unpack
 from kinesis_core.model import PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing.open_aggregate import OpenAggregate
+from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.rows import Rows, keys_of
 from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.write_window import WriteWindow
+from kinesis_core.throttled import Throttled
 
 REQUEST_BYTES = 2 * 1024 * 1024
 """
@@ -89,6 +91,8 @@ class ShardQueue:
 
     shard_id: str
     window: WriteWindow
+    patience: Patience
+    throttled: Throttled
     open_aggregate: OpenAggregate | None = field(default=None, init=False)
     batches: deque[ShardBatch] = field(factory=deque, init=False)
     is_gone: bool = field(default=False, init=False)
@@ -113,10 +117,8 @@ class ShardQueue:
         )
 
     def next_s(self, *, is_urgent: bool) -> float:
-        """Return when the queue, which is not empty, needs attention next. An urgent one does not wait until it is due."""
-        state = self.batches[0].state
-        due_s = max(self.window.rests_until_s, 0.0 if is_urgent else state.due_s)
-        return min(state.deadline_s, due_s) if self.is_sendable else state.deadline_s
+        """Return when the queue, which is sendable, is due next. An urgent one does not wait until its batch is due."""
+        return max(self.window.rests_until_s, 0.0 if is_urgent else self.batches[0].state.due_s)
 
     def put(self, batch: ShardBatch, *, first: bool = False) -> None:
         self.waiting_records += len(batch.entries)
@@ -150,8 +152,8 @@ class ShardQueue:
         while self.batches:
             batch = self.batches[0]
             count = self._fitting(batch, room_records, room_bytes)
-            if not count and at_least_one and not self._in_flight_records:
-                count = 1
+            if not (count or self._in_flight_records) and (at_least_one or batch.sizes()[0] <= room_bytes):
+                count = 1  # also if it is larger than the window
             if not count:
                 return
             taken = self._take_first(batch, count)
@@ -161,12 +163,6 @@ class ShardQueue:
             room_bytes -= taken.size_bytes
             at_least_one = False
             yield taken
-
-    def expired(self, now_s: float) -> list[ShardBatch]:
-        """Return the waiting batches whose deadline has passed."""
-        if not self.batches or self.batches[0].state.deadline_s > now_s:
-            return []
-        return [batch for batch in self.batches if batch.state.deadline_s <= now_s]
 
     def complete(self, batch: ShardBatch) -> None:
         """Count *batch* as no longer in flight."""
@@ -193,8 +189,8 @@ class ShardQueue:
 
     def _fitting(self, batch: ShardBatch, room_records: int, room_bytes: int) -> int:
         """Return how many of the first records of *batch* fit into the request and into the window of the shard."""
-        room_records = min(room_records, self.window.window_records - self._in_flight_records)
-        room_bytes = min(room_bytes, self.window.window_bytes - self._in_flight_bytes)
+        room_records = min(room_records, self.window.request_records - self._in_flight_records)
+        room_bytes = min(room_bytes, self.window.request_bytes - self._in_flight_bytes)
         if batch.size_bytes <= room_bytes:
             return max(0, min(room_records, len(batch.entries)))
         return max(0, min(room_records, bisect_right(list(accumulate(batch.sizes())), room_bytes)))

@@ -81,10 +81,10 @@ class StreamWatch:
         if any(batch.is_aggregate for batch in request) and self._is_check_due():
             try:
                 with self._check_lock:  # other threads wait for the result of this check
-                    self._check(min(batch.state.deadline_s for batch in request))
+                    self._check()
             except ServiceError as error:
                 with self.lock:
-                    self._responses.fail_misrouted([(batch, batch.shard_id) for batch in request], error)
+                    self._responses.fail_unlisted(request, error, are_sent=False)
         with self.lock:
             is_gone = any(batch.queue.is_gone for batch in request)
             if is_gone or self._responses.accumulator.failure is not None:
@@ -100,16 +100,16 @@ class StreamWatch:
     def _is_silent(self) -> bool:
         return self.clock.now_s() - self._last_response_s > _SILENCE_S
 
-    def _check(self, deadline_s: float) -> None:
+    def _check(self) -> None:
         """
-        Make the shard map match the open shards. Failed calls are repeated until *deadline_s*.
+        Make the shard map match the open shards. Failed calls are repeated until the patience is over.
 
         After a recent response one call is enough, unless it shows other open shards.
         """
         if not self._is_check_due():
             return
         if self._is_silent() or not self._check_once():
-            self._list_open(deadline_s)
+            self._list_open(is_patient=True)
         with self.lock:
             self._was_flushed = False
             self._check_limiter.spend(self.clock.now_s())
@@ -117,15 +117,15 @@ class StreamWatch:
     def _check_once(self) -> bool:
         """Return whether one call was enough."""
         try:
-            self._list_open(-math.inf)
+            self._list_open(is_patient=False)
         except ServiceError as error:
             if not error.retryable:
                 raise
             return not (self._is_silent() or self.reshards.is_outdated)
         return True
 
-    def _list_open(self, deadline_s: float) -> None:
-        self.reshards.check_open(deadline_s)
+    def _list_open(self, *, is_patient: bool) -> None:
+        self.reshards.check_open(is_patient=is_patient)
         with self.lock:
             self._last_response_s = self.clock.now_s()
 
@@ -141,13 +141,12 @@ class StreamWatch:
 
     def explains(self, request: Sequence[ShardBatch], error: ServiceError) -> bool:
         """Return whether a change of the stream explains *error*, so that *request* may be sent again."""
-        deadline_s = min(batch.state.deadline_s for batch in request)
         try:
             if isinstance(error, StreamNotFoundError):
-                self.reshards.list_again(deadline_s)
+                self.reshards.list_again()
                 return True
             if isinstance(error, InvalidRequestError) and _lacks_keys(request):
-                self.reshards.recheck_strategy(deadline_s)
+                self.reshards.recheck_strategy()
                 return not self._responses.accumulator.router.is_auto
         except ServiceError:
             return False  # the first error is the clearer one

@@ -43,7 +43,7 @@ AGGREGATION_MAX_SIZE = Option[int](
 )
 RECORD_MAX_BUFFERED_TIME = Option[float](
     name="recordMaxBufferedTimeMs",
-    meaning="Maximum time a row is buffered to share an aggregate or a request. A quarter of `recordTtlMs` is the upper bound. "
+    meaning="Maximum time a row is buffered to share an aggregate or a request. "
     "The end of a task sends all rows at once.",
     parser=duration(0, _LONGEST_BUFFERED_S, "ms"),
     default=_DEFAULTS.record_max_buffered_time_s,
@@ -65,7 +65,8 @@ MAX_CONNECTIONS = Option[int](
 )
 RECORD_TTL = Option[float](
     name="recordTtlMs",
-    meaning="Maximum time until a row is written, retries included. The task fails when it is exceeded.",
+    meaning="For how long the requests for a shard may fail. The task fails if the shard accepts nothing for that long. A shard that "
+    "throttles is waited for, 20 times as long if it accepts nothing at all. A row has no time limit of its own.",
     parser=duration(0.1, _DAY_S, "ms"),
     default=_DEFAULTS.record_ttl_s,
     group=WRITING,
@@ -89,7 +90,7 @@ IGNORED_BY_SINK = (
             "kniesis.executor.flushwaittimemillis",
             "kinesis.executor.flushWaitTimeMillis",
         ),
-        reason=f"a task waits until its rows are written, and {RECORD_TTL.name} bounds that",
+        reason=f"a task waits until its rows are written, unless a shard accepts nothing for {RECORD_TTL.name}",
     ),
     IgnoredOption(names=("kinesis.getRecords.*", *SOURCE_NAMES), reason="it is an option of the source"),
 )

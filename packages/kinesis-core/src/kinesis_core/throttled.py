@@ -1,4 +1,4 @@
-"""How long Kinesis has refused every call of the planner on one shard."""
+"""How long Kinesis has refused every call on one shard, of the planner or of a producer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = 3
 
 @define
 class Throttled:
-    """The refusals since the last page of one shard. Its records grow old meanwhile, and nothing else shows it."""
+    """The refusals since the last success of one shard. Its records grow old meanwhile, and nothing else shows it."""
 
     stream: str
     shard_id: str
@@ -44,5 +44,5 @@ class Throttled:
             )
 
     def clear(self) -> None:
-        """Forget the refusals: a page was read, or the shard is gone."""
+        """Forget the refusals: a call succeeded, or the shard is gone."""
         self._count, self._first_s, self._last_s = 0, 0.0, 0.0

@@ -12,7 +12,10 @@ from support.loops import TESTS
 
 TIMEOUT_S = 300
 START = """
-import os, random, sys, threading, types
+import atexit, os, random, sys, threading, types
+
+at_last = []
+atexit.register(lambda: [action() for action in at_last])  # what is registered first runs last, after the producers' end
 from kinesis_core import KinesisError, Producer
 from support.fake_puts import FakePuts
 
@@ -54,24 +57,54 @@ def test_a_program_ends_without_closing_a_producer() -> None:
 kept.writing = open_producer()
 kept.writing.put(b"data")
 kept.writing.flush()
-take_for_ever(kept.writing._sender._lock)
+at_last.append(lambda: take_for_ever(kept.writing._sender._lock))
 """
     assert run(program) == ("", "")
 
 
 def test_a_program_ends_in_a_block_that_writes() -> None:
-    """A generator that was never finished leaves its block when Python ends. What it put is lost, and an error says why."""
+    """A generator that was never finished leaves its block when Python ends. What it put is written before that."""
     program = """
+puts = FakePuts().create(1)
+
 def write():
-    with open_producer() as writing:
+    with Producer(puts) as writing:
         writing.put(b"data")
         yield
 
 written = write()
 next(written)
+at_last.append(lambda: print(puts.copies()))
 """
-    _, err = run(program)
-    assert "Close producers before the program ends." in err
+    assert run(program) == ("Counter({b'data': 1})\n", "")
+
+
+def test_nothing_is_put_after_the_end() -> None:
+    """What is put when the producers have ended is an error, and so is what is put when Python takes itself apart."""
+    program = """
+writing = open_producer()
+writing.put(b"data")
+
+def put_late():
+    try:
+        writing.put(b"late")
+    except KinesisError as error:
+        print(error)
+
+class Late:
+    def __del__(self):
+        try:
+            kept.writing.put(b"late")
+        except KinesisError as error:
+            kept.write(1, f"{error}\\n".encode())
+
+kept.writing, kept.write, kept.late = writing, os.write, Late()
+at_last.append(put_late)
+at_last.append(sys.stdout.flush)
+"""
+    out, err = run(program)
+    assert out.splitlines()[0] == "The producer of stream orders is closed. Open a new one."
+    assert err == ""
 
 
 def test_a_program_ends_while_it_reads() -> None:

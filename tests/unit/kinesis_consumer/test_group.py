@@ -18,12 +18,12 @@ from attrs import define, evolve, field
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, LeaseLostError
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
 from kinesis_core import AccessDeniedError, DataLossError, StreamRecreatedError, UnavailableError
 from kinesis_core.leases import Item
 from kinesis_core.model import Page, Shard
+from kinesis_core.termination import TERMINATION
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
 from support.lease_faults import FaultyTable

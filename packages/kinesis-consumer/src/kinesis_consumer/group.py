@@ -25,9 +25,9 @@ from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import LeaseStore, parse_store
 from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, parse_streams, verify_consumer
 from kinesis_consumer.settings import GroupSettings
-from kinesis_consumer.termination import TERMINATION
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
 from kinesis_core import AtTimestamp, Latest, TrimHorizon, WireFormat
+from kinesis_core.termination import TERMINATION
 from kinesis_credentials import CredentialSpec
 
 

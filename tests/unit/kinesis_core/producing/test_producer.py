@@ -14,6 +14,7 @@ import pytest
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
 from kinesis_core.errors import AccessDeniedError
 from kinesis_core.model import PutEntry, PutResponse
+from kinesis_core.termination import TERMINATION
 from support.fake_puts import FakePuts, FaultRates
 from support.waiting import PATIENCE_S, wait_until
 
@@ -294,12 +295,14 @@ def test_a_reshard_while_writing() -> None:
 
 def test_a_forgotten_producer_warns() -> None:
     """
-    Garbage collection of an open producer with unwritten records warns, as for a file. Without records it does not.
+    Garbage collection of an open producer warns, as for a file, and its records are written. Without records it says
+    nothing.
     """
     gc.freeze()  # the collection skips what other tests left
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        writing = producer(FakePuts().create(1))
+        puts = FakePuts().create(1)
+        writing = producer(puts, record_max_buffered_time_s=3600)
         writing.put(b"data")
         del writing
         gc.collect()
@@ -307,7 +310,32 @@ def test_a_forgotten_producer_warns() -> None:
         del empty
         gc.collect()
     gc.unfreeze()
-    assert ["records are lost" in str(one.message) for one in caught] == [True]
+    assert ["was not closed" in str(one.message) for one in caught] == [True]
+    wait_until(lambda: puts.copies() == Counter([b"data"]))
+    wait_until(lambda: not TERMINATION._writers)
+
+
+def test_garbage_collection_waits_for_no_lock() -> None:
+    """A producer can be collected in any thread, at any instruction: another thread may have the lock, and need this one."""
+    puts = FakePuts().create(1)
+    writing = producer(puts, record_max_buffered_time_s=3600)
+    sender = writing._sender
+    writing.put(b"data")
+    taken, done = threading.Event(), threading.Event()
+
+    def take() -> None:
+        with sender._lock:
+            taken.set()
+            done.wait(PATIENCE_S)
+
+    holding = in_thread(take)
+    assert taken.wait(PATIENCE_S)
+    with pytest.warns(ResourceWarning, match="was not closed"):
+        del writing
+    assert holding.is_alive(), "it did not wait"
+    done.set()
+    wait_until(lambda: not sender._running_threads)
+    assert puts.copies() == Counter([b"data"])
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,18 @@ WRITING = (
         example="hash_keys.ignored stream=orders strategy=AUTO",
     ),
     Event(
+        "records.lost",
+        "WARNING",
+        "task",
+        "A producer that was not closed could not write all it held when it was collected, or when the program ended.",
+        {
+            "stream": "",
+            "user_records": "how many user records may not be in the stream",
+            "reason": "the error",
+        },
+        example="records.lost stream=orders user_records=100 reason=100 user records could not be written to stream orders: ...",
+    ),
+    Event(
         "strategy.changed",
         "INFO",
         "task",

@@ -42,6 +42,8 @@ class RecordAccumulator:
     waiting_callers: int = field(default=0, init=False)
     """Callers that wait for room or for a flush. While there are some, batches are sent before they are due."""
     failure: PutError | None = field(default=None, init=False)
+    lost_records: int = field(default=0, init=False)
+    """Number of user records that the failure dropped, without those that are confirmed as written since."""
     _generation: int = field(default=0, init=False)
     _has_warned: bool = field(default=False, init=False)
     """Whether the log says already that explicit hash keys are ignored."""
@@ -173,6 +175,8 @@ class RecordAccumulator:
         self.counts.count_written(batch)
         if self.failure is None:
             self.counts.remove(batch)
+        else:
+            self.lost_records -= batch.user_records
 
     def put_back(self, batch: ShardBatch) -> None:
         """Put *batch* into its queue again, as the first. It is rerouted if the queue is gone."""
@@ -228,6 +232,7 @@ class RecordAccumulator:
     def fail(self, failure: PutError) -> None:
         """Drop everything and send no more. Every caller gets the first *failure*."""
         self.failure = self.failure or failure
+        self.lost_records += self.held_records
         self.counts.clear()
         for queue in self.router.queues:
             queue.open_aggregate = None

@@ -30,6 +30,11 @@ class InFlightCounts:
         return self.batch_bytes + self.open_aggregate_bytes
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held."""
+        return not (self._unwritten or self.open_aggregate_bytes)
+
+    @property
     def unwritten(self) -> int:
         """Number of user records in batches."""
         return sum(self._unwritten.values())

@@ -23,6 +23,7 @@ from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.totals import Totals
+from kinesis_core.termination import TERMINATION
 from kinesis_credentials import CredentialSpec
 
 _CHUNK_ROWS = {True: 4 * MAX_PUT_RECORDS, False: MAX_PUT_RECORDS}
@@ -75,6 +76,7 @@ class Producer:
         self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
         self._sender = Sender(api, accumulator, clock)
         self._is_closed = False
+        TERMINATION.add_writer(self._sender)
 
     @classmethod
     def open(
@@ -224,12 +226,13 @@ class Producer:
         self.close()
 
     def __del__(self) -> None:
-        if self._is_closed or not self._sender.is_in_its_process:
+        if self._is_closed or not self._sender.is_here:
             return
-        self._sender.cancel()
-        if self._sender.accumulator.counts.held_bytes:
+        self._sender.end_soon()
+        if not self._sender.accumulator.counts.is_empty:
             warnings.warn(
-                f"{self!r} was not closed: its unwritten records are lost. Call close() or use a with block.",
+                f"{self!r} was not closed. What it holds is written now, and errors are only logged. Call close() or use a "
+                "with block.",
                 ResourceWarning,
                 stacklevel=2,
             )

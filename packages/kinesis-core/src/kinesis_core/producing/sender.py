@@ -13,6 +13,7 @@ from attrs import define, field
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
+from kinesis_core.logs import get_logger
 from kinesis_core.model import MAX_PUT_RECORDS, join_entries
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.failures import internal_error
@@ -23,6 +24,12 @@ from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
+from kinesis_core.termination import TERMINATION
+
+log = get_logger("kinesis_core")
+
+_LONGEST_SLEEP_S = 5.0
+"""After that, a thread looks whether the producer ends. `end_soon` cannot wake it if another thread has the lock."""
 
 
 @define(eq=False)
@@ -36,7 +43,7 @@ class Sender:
     _reshards: Reshards = field(init=False)
     _watch: StreamWatch = field(init=False)
     _lock: threading.RLock = field(factory=threading.RLock, init=False)
-    """Re-entrant: garbage collection of an open producer cancels it, in any thread and at any instruction."""
+    """Re-entrant: garbage collection or a signal may end the producer, in any thread and at any instruction."""
     _work: threading.Condition = field(init=False)
     """Notified when a request may be ready, or will be earlier than the threads wake up."""
     _progress: threading.Condition = field(init=False)
@@ -46,8 +53,15 @@ class Sender:
     _flushing: list[int] = field(factory=list, init=False)
     """The generations that callers wait for."""
     _threads: list[threading.Thread] = field(factory=list, init=False)
+    _running_threads: int = field(default=0, init=False)
     _is_closing: bool = field(default=False, init=False)
     """Whether no more rows are accepted."""
+    _is_ending: bool = field(default=False, init=False)
+    """Whether the threads stop once everything is written: the producer was collected, or its process ends."""
+    _is_killed: bool = field(default=False, init=False)
+    """Whether the process is killed after that. Callers then wait for the end."""
+    _last_generation: int | None = field(default=None, init=False)
+    """The flush of the end, once it has begun."""
     _is_stopped: bool = field(default=False, init=False)
     _is_failure_reported: bool = field(default=False, init=False)
     _next_wake_s: float = field(default=math.inf, init=False)
@@ -74,8 +88,10 @@ class Sender:
                 self._wait_for_room(left)
 
     def _offer(self, groups: Groups) -> Groups:
+        if self._is_killed:
+            return groups
         self._check()
-        if self._is_closing:
+        if self._is_closing or self._is_ending:
             raise self._closed_error()
         return self.accumulator.offer(groups, self.clock.now_s())
 
@@ -103,8 +119,9 @@ class Sender:
             try:
                 self._work.notify()  # a thread that takes a request wakes another one for the rest
                 while not self.accumulator.counts.is_written(generation):
-                    self._progress.wait()
                     self._check()
+                    self._progress.wait()
+                self._check_failure()  # after it, nothing is left to be written
             finally:
                 self.accumulator.waiting_callers -= 1
                 self._flushing.remove(generation)
@@ -112,7 +129,10 @@ class Sender:
             return self.accumulator.counts.take_totals()
 
     def finish(self) -> Totals:
-        """Accept no more rows, and flush. A failure that a caller has got already is not raised again."""
+        """Accept no more rows, and flush. A failure that a caller or the log has got already is not raised again."""
+        self._check_process()
+        if self._is_ending and not self._running_threads:
+            return self.accumulator.counts.take_totals()  # what was held was written when the process ended
         self._check_threads()
         with self._lock:
             self._is_closing = True
@@ -121,9 +141,41 @@ class Sender:
                 return self.accumulator.counts.take_totals()
         return self.flush()
 
+    def end_soon(self, *, is_killed: bool = False) -> None:
+        """
+        Let the threads write what is held, and then stop. Errors are logged. Returns at once.
+
+        Garbage collection and signals may call it at any instruction, so it waits for no lock. A thread that has the lock
+        sees the request later.
+        """
+        if not self.is_here:
+            return
+        self._is_killed = self._is_killed or is_killed
+        self._is_ending = True
+        if not self._threads:
+            TERMINATION.remove_writer(self)
+        elif self._lock.acquire(blocking=False):
+            try:
+                self._work.notify_all()
+            finally:
+                self._lock.release()
+
+    def join(self) -> None:
+        """Wait until the threads have ended."""
+        with self._lock:
+            self._work.notify_all()
+        self._join()
+
+    def log_unwritten(self) -> None:
+        """Log what is not written, because the wait for the threads is interrupted."""
+        if not self._is_failure_reported:
+            self._log_lost(
+                self.accumulator.held_records, "the program was interrupted while it waited for Kinesis"
+            )
+
     def cancel(self) -> None:
         """Let the threads end after the responses that they wait for."""
-        if not self._has_threads():
+        if not self.is_here:
             return
         with self._lock:
             self._is_stopped = True
@@ -133,30 +185,34 @@ class Sender:
     def stop(self) -> None:
         """Send no more, and wait for the last response."""
         self.cancel()
-        for thread in self._threads if self._has_threads() else ():
+        if self.is_here:
+            self._join()
+            TERMINATION.remove_writer(self)
+
+    def _join(self) -> None:
+        for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
 
     @property
-    def is_in_its_process(self) -> bool:
-        """Whether this is no copy in a forked process."""
-        return self._process == os.getpid()
-
-    def _has_threads(self) -> bool:
+    def is_here(self) -> bool:
         """
-        Return whether the threads can run.
+        Whether the threads can run.
 
         They are not in a forked process, and end at any instruction when the interpreter ends. Who held the lock then holds it
         forever.
         """
-        return self.is_in_its_process and not sys.is_finalizing()
+        return self._process == os.getpid() and not sys.is_finalizing()
 
-    def _check_threads(self) -> None:
-        if not self.is_in_its_process:
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
             raise KinesisError(
                 f"The producer of stream {self.accumulator.stream} belongs to another process. Open a producer in each "
                 "process."
             )
+
+    def _check_threads(self) -> None:
+        self._check_process()
         if sys.is_finalizing():
             raise KinesisError(
                 f"Python has ended, and the threads of the producer of stream {self.accumulator.stream} with it. Close "
@@ -164,11 +220,14 @@ class Sender:
             )
 
     def _check(self) -> None:
+        self._check_failure()
+        if self._is_stopped:
+            raise self._closed_error()
+
+    def _check_failure(self) -> None:
         if self.accumulator.failure is not None:
             self._is_failure_reported = True
             raise PutError(*self.accumulator.failure.args)
-        if self._is_stopped:
-            raise self._closed_error()
 
     def _closed_error(self) -> KinesisError:
         return KinesisError(f"The producer of stream {self.accumulator.stream} is closed. Open a new one.")
@@ -187,8 +246,9 @@ class Sender:
     def _start(self) -> None:
         for number in range(self.accumulator.settings.max_connections):
             thread = threading.Thread(target=self._run, name=f"kinesis-put-{number}", daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)
+            self._running_threads += 1
 
     # Called by the sender's threads
 
@@ -203,11 +263,30 @@ class Sender:
                 self.accumulator.fail(internal_error(self.accumulator.stream, error, held))
                 self._progress.notify_all()
             raise
+        finally:
+            self._on_thread_ended()
+
+    def _on_thread_ended(self) -> None:
+        with self._lock:
+            self._running_threads -= 1
+            if self._running_threads:
+                return
+            failure = self.accumulator.failure
+            if self._is_ending and failure is not None and not self._is_failure_reported:
+                self._log_lost(self.accumulator.lost_records, str(failure))
+        TERMINATION.remove_writer(self)
+
+    def _log_lost(self, user_records: int, reason: str) -> None:
+        self._is_failure_reported = True
+        log.warning("records.lost", stream=self.accumulator.stream, user_records=user_records, reason=reason)
 
     def _wait_for_request(self) -> Sequence[ShardBatch]:
         """Wait for the next request and return it. Returns an empty one when the producer is stopped."""
         with self._lock:
             while not self._is_stopped:
+                if self._is_ending and self._is_all_written():
+                    self.cancel()
+                    break
                 now_s = self.clock.now_s()
                 request = self.accumulator.take(now_s)
                 wait_s = self.accumulator.wait_s(now_s)
@@ -218,9 +297,17 @@ class Sender:
                 self._sleep(now_s, wait_s)
         return []
 
+    def _is_all_written(self) -> bool:
+        """Begin the last flush, if it has not begun, and return whether it is over."""
+        if self._last_generation is None:
+            self._last_generation = self.accumulator.begin_generation()
+            self.accumulator.waiting_callers += 1
+        return self.accumulator.counts.is_written(self._last_generation)
+
     def _sleep(self, now_s: float, wait_s: float | None) -> None:
         """Wait for work. Only the thread that wakes up first waits with a timeout."""
-        wakes_s = math.inf if wait_s is None else now_s + wait_s
+        wait_s = _LONGEST_SLEEP_S if wait_s is None else min(_LONGEST_SLEEP_S, wait_s)
+        wakes_s = now_s + wait_s
         if wakes_s >= self._next_wake_s:
             self._work.wait()
             return

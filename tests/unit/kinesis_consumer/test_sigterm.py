@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from attrs import define
 
-from kinesis_consumer.termination import Termination
+from kinesis_core.termination import Termination
 from support.waiting import PATIENCE_S
 
 TESTS = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "packages").glob("*/src"))
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
 CORE, CONSUMER, CLI = "kinesis_core", "kinesis_consumer", "kinesis_cli"
-BASE = {"errors", "logs", "clock"}
+BASE = {"errors", "logs", "clock", "threads"}
 """Modules of the core that every room may use, except the lowest rooms."""
 MAY_IMPORT = {
     "errors": set[str](),
@@ -29,11 +29,12 @@ MAY_IMPORT = {
     "events": set[str](),
     "version": set[str](),
     "native": {"errors", "logs", "version"},
-    "for_spark": {"errors"},
+    "for_spark": {"errors", "threads"},
     "aggregation": set[str](),
     "model": {"errors"},
     "stalls": {"errors", "logs", "model"},
     "termination": set[str](),
+    "threads": {"errors", "logs"},
     "throttled": {"logs"},
     "aws": {*BASE, "model", "native", "version"},
     "planning": {*BASE, "model", "aws", "aggregation", "stalls", "throttled"},

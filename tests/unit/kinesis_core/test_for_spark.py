@@ -48,6 +48,63 @@ def test_bugs_keep_their_causes() -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
+LIMITED = """
+import os, resource
+from kinesis_core.errors import PutError, ProcessLimitError
+from kinesis_core.for_spark import plain_errors
+from kinesis_core.producing.failures import internal_error
+
+{before}
+errors = {{"read": MemoryError(), "write": internal_error("orders", MemoryError())}}
+try:
+    with plain_errors():
+        raise errors["{what}"]
+except Exception as error:
+    print(type(error).__name__, str(error))
+"""
+SET = "resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40)); "
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce RLIMIT_AS")
+@pytest.mark.parametrize(
+    ("what", "before", "begins", "ends"),
+    [
+        (
+            "read",
+            SET + "os.environ['PYSPARK_EXECUTOR_MEMORY_MB'] = '1048576'",
+            "ProcessLimitError This process is out of memory. Its address space is limited to 1048576 MiB (RLIMIT_AS)",
+            "In Spark, that is spark.executor.pyspark.memory, which is divided by the cores of the executor.",
+        ),
+        (
+            "read",
+            SET + "os.environ['PYSPARK_PLANNER_MEMORY_MB'] = '1048576'",
+            "ProcessLimitError This process is out of memory.",
+            "In Spark, that is spark.sql.planner.pythonExecution.memory.",
+        ),
+        ("read", SET, "ProcessLimitError This process is out of memory.", "Raise the limit."),
+        ("read", "", "MemoryError", ""),
+        (
+            "write",
+            SET + "os.environ['PYSPARK_EXECUTOR_MEMORY_MB'] = '1048576'",
+            "ProcessLimitError Writing to stream orders stopped: this process is out of memory. Rows since the last flush",
+            "In Spark, that is spark.executor.pyspark.memory, which is divided by the cores of the executor.",
+        ),
+        (
+            "write",
+            "",
+            "PutError Writing to stream orders stopped: this process is out of memory.",
+            "[stream=orders]",
+        ),
+    ],
+)
+def test_lack_of_memory(what: str, before: str, begins: str, ends: str) -> None:
+    """The error names the limit of the process, and the setting of Spark that sets it. Without a limit it stays as it is."""
+    script = LIMITED.format(what=what, before=before)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ran.stdout.startswith(begins), ran.stderr
+    assert ran.stdout.rstrip().endswith(ends), ran.stdout
+
+
 def test_a_half_that_is_not_installed_is_named() -> None:
     """The error says what to install, and for which purpose."""
     with pytest.raises(ImportError) as caught:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         MalformedResponseError,
         OffsetError,
         OptionError,
+        ProcessLimitError,
         PutError,
         ResourceInUseError,
         ServiceError,
@@ -63,8 +64,9 @@ else:
             "kinesis_core.batch": "Batch",
             "kinesis_core.errors": (
                 "AccessDeniedError DataLossError InvalidRecordError InvalidRequestError KinesisError "
-                "MalformedResponseError OffsetError OptionError PutError ResourceInUseError "
-                "ServiceError StaleListingError StreamNotFoundError StreamNotReadyError StreamRecreatedError "
+                "MalformedResponseError OffsetError OptionError ProcessLimitError PutError "
+                "ResourceInUseError ServiceError StaleListingError StreamNotFoundError StreamNotReadyError "
+                "StreamRecreatedError "
                 "TableLayoutError TableNotFoundError ThrottledError UnavailableError WireFormatError"
             ),
             "kinesis_core.model": (
@@ -105,6 +107,7 @@ __all__ = [
     "PerShard",
     "PerStream",
     "PlanSettings",
+    "ProcessLimitError",
     "Producer",
     "ProducerSettings",
     "PutError",

@@ -10,6 +10,7 @@ The errors of the core: one class for each situation that a caller can act on.
     ├── StaleListingError               ListShards keeps leaving out shards; nothing was skipped
     ├── InvalidRecordError (ValueError) a record breaks a limit of Kinesis; it was not sent
     ├── PutError                        records could not be written
+    ├── ProcessLimitError               the process may have no more memory or threads
     └── ServiceError                    a call to AWS failed
         ├── StreamNotFoundError
         ├── TableNotFoundError
@@ -33,6 +34,7 @@ The reference page of errors is made of the docstrings: the first paragraph says
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 
 
 class KinesisError(Exception):
@@ -138,6 +140,37 @@ class PutError(KinesisError):
         self.counts = dict(counts)
         self.shard_id = shard_id
         self.key_sha256 = key_sha256
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ProcessLimit(Enum):
+    """What the operating system limits."""
+
+    ADDRESS_SPACE = "RLIMIT_AS"
+    """The memory that a process reserves."""
+    USER_THREADS = "RLIMIT_NPROC"
+    """The processes and threads of a user."""
+    TASKS = "pids.max"
+    """The processes and threads of a container."""
+    OTHER = "unknown"
+
+
+class ProcessLimitError(KinesisError):
+    """
+    The operating system gives the process no more memory, or not even one thread.
+
+    Raise the limit that the message names. In Spark, `spark.executor.pyspark.memory` limits the memory of tasks, and
+    `spark.sql.planner.pythonExecution.memory` that of the process that plans a query.
+
+    Attributes:
+        limit: The limit that is reached, a `ProcessLimit`.
+    """
+
+    def __init__(self, message: str, limit: ProcessLimit = ProcessLimit.OTHER) -> None:
+        super().__init__(message, limit)
+        self.limit = limit
 
     def __str__(self) -> str:
         return str(self.args[0])

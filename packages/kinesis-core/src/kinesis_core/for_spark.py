@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import shutil
 import sys
@@ -15,7 +16,8 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from kinesis_core.errors import KinesisError
+from kinesis_core.errors import KinesisError, ProcessLimit, ProcessLimitError, PutError
+from kinesis_core.threads import find_limits
 from kinesis_credentials import CredentialsError
 
 FREEZING_TASKS = 2
@@ -23,6 +25,12 @@ FREEZING_TASKS = 2
 
 ASK_TIMEOUT_S = 20
 """Time for a Python to start and say whether it has a package."""
+
+_MEMORY_SETTINGS = {
+    "PYSPARK_EXECUTOR_MEMORY_MB": "spark.executor.pyspark.memory, which is divided by the cores of the executor",
+    "PYSPARK_PLANNER_MEMORY_MB": "spark.sql.planner.pythonExecution.memory",
+}
+"""By the environment variable in which Spark passes it to a process of Python."""
 
 _SPARK_ARCHIVE = re.compile(r"pyspark\.zip|py4j-.*-src\.zip|spark-core_.*\.jar")
 
@@ -68,15 +76,35 @@ class plain_errors(ContextDecorator):  # noqa: N801 - used like a function, as t
     Raise the errors of our packages without their causes and without our frames. A context manager and a decorator.
 
     Spark prints an error's traceback with all its causes, so botocore's frames and ours would hide the sentence that says
-    what to do. Nothing is lost: the message holds AWS's code and request id.
+    what to do. Nothing is lost: the message holds AWS's code and request id. An error about memory names Spark's setting,
+    if Spark limits the memory of this process.
     """
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, BaseException):
+            error = _about_memory(error) or error
         if isinstance(error, (KinesisError, CredentialsError)):
             raise error.with_traceback(None) from None
+
+
+def _about_memory(error: BaseException) -> ProcessLimitError | None:
+    """Return the error that says what to do if *error* is about memory, and a limit of the process explains it."""
+    if isinstance(error, MemoryError):
+        found = find_limits().no_memory()
+    elif isinstance(error, PutError) and isinstance(error.__cause__, MemoryError):
+        found = find_limits().no_memory(str(error))
+    else:
+        found = error if isinstance(error, ProcessLimitError) else None
+    if found is None or found.limit is not ProcessLimit.ADDRESS_SPACE:
+        return found
+    setting = next(
+        (setting for variable, setting in _MEMORY_SETTINGS.items() if variable in os.environ), None
+    )
+    advice = "" if setting is None else f" In Spark, that is {setting}."
+    return ProcessLimitError(f"{found}{advice}", found.limit)
 
 
 def import_other_half(package: str, purpose: str) -> ModuleType:

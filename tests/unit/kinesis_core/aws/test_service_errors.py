@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from botocore.exceptions import ClientError
+import pytest
+from botocore.exceptions import ClientError, HTTPClientError
 
 from kinesis_core.aws.service_errors import translate
 
@@ -27,3 +28,10 @@ def test_an_unknown_code_of_kinesis_names_the_page() -> None:
 def test_an_unknown_code_of_dynamodb_has_no_page_of_kinesis() -> None:
     """The page of Kinesis explains no code of DynamoDB, whose calls are made again after a pause."""
     assert "is not retried" not in text_of("Strange", "DynamoDB")
+
+
+def test_memory_is_no_failure_of_a_call() -> None:
+    """botocore reports a lack of memory as a failed call. It is not repeated, as one would be that could not be sent."""
+    with pytest.raises(MemoryError):
+        translate("GetRecords", "stream=orders", HTTPClientError(error=MemoryError()))
+    assert translate("GetRecords", "stream=orders", HTTPClientError(error=OSError())).retryable

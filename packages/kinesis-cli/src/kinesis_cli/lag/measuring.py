@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -132,7 +131,9 @@ class _Probing:
         return [each if isinstance(each, ReaderLag) else next(measured) for each in readings]
 
     def _look(self, wanted: Mapping[str, Sequence[Measurement]]) -> dict[str, dict[object, ShardLag]]:
-        pool = ThreadPoolExecutor(THREADS, thread_name_prefix="kinesis-lag")
+        from kinesis_core.threads import ThreadPool
+
+        pool = ThreadPool(THREADS, thread_name_prefix="kinesis-lag")
         try:
             return dict(zip(wanted, pool.map(self._look_at_shard, wanted.values()), strict=True))
         finally:

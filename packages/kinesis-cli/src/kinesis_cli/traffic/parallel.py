@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import queue
-import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from attrs import frozen
@@ -24,14 +24,15 @@ def call_each(function: Callable[[T], R], items: Sequence[T], threads: int) -> l
 
     The first error of any call is raised here at once; the other calls go on meanwhile, and their results are dropped.
     """
+    from kinesis_core.threads import start_threads
+
     waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
     found: queue.SimpleQueue[R | _Failed] = queue.SimpleQueue()
     for item in items:
         waiting.put(item)
-    for _ in range(min(threads, len(items))):
-        threading.Thread(
-            target=_work, args=(function, waiting, found), name="kinesis-calls", daemon=True
-        ).start()
+    if items:
+        work = partial(_work, function, waiting, found)
+        start_threads(work, "kinesis-calls", min(threads, len(items)))
     results: list[R] = []
     while len(results) < len(items):
         result = found.get()

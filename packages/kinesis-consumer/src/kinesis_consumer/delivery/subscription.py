@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import threading
 from collections.abc import Callable
 from contextlib import closing
 
@@ -11,6 +10,7 @@ from attrs import define, field
 
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.model import Cut, SubscribedPage
+from kinesis_core.threads import start_thread
 
 EVENTS_AHEAD = 2
 """Events in the queue; the thread holds one more. An event has at most 10 MiB."""
@@ -38,9 +38,7 @@ class Subscription:
 
     def start(self) -> None:
         """Start to receive, in a thread of its own."""
-        threading.Thread(
-            target=self._receive, name=f"kinesis-subscription-{self.shard_id}", daemon=True
-        ).start()
+        start_thread(self._receive, f"kinesis-subscription-{self.shard_id}")
 
     @property
     def is_over(self) -> bool:

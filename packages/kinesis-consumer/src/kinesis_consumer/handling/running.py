@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from inspect import iscoroutinefunction
 
 from attrs import define
@@ -23,6 +23,7 @@ from kinesis_consumer.handling.steps import (
 )
 from kinesis_consumer.worker import LONGEST_WAIT_S, WorkerThreads
 from kinesis_core import OptionError
+from kinesis_core.threads import ThreadPool
 
 
 @define
@@ -52,7 +53,7 @@ class Run:
             finally:
                 self.worker.stop()
 
-        with ThreadPoolExecutor(threads, "kinesis-handler") as pool:
+        with ThreadPool(threads, "kinesis-handler") as pool:
             futures = [pool.submit(work) for _ in range(threads)]
             try:
                 while wait(futures, LONGEST_WAIT_S).not_done:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import suppress
+from functools import partial
 
 from attrs import define, field
 
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.worker import Worker
+from kinesis_core import ProcessLimitError
+from kinesis_core.threads import ThreadPool, start_thread
 
 RENEWAL_THREADS = 16
 """Leases that are renewed at once: a renewal takes some milliseconds, and a worker may have a thousand."""
@@ -43,8 +46,8 @@ class WorkerThreads:
     _changes: int = field(default=0, init=False)
     _listeners: set[Callable[[], None]] = field(factory=set, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
-    _fetching: ThreadPoolExecutor | None = field(default=None, init=False)
-    _renewing: ThreadPoolExecutor | None = field(default=None, init=False)
+    _fetching: ThreadPool | None = field(default=None, init=False)
+    _renewing: ThreadPool | None = field(default=None, init=False)
     _busy: dict[str, Future[None]] = field(factory=dict, init=False)
     """What is done for a lease. A lease that was lost and gained again has another reader, and may not be read twice at once."""
     _own: threading.local = field(factory=threading.local, init=False)
@@ -57,19 +60,20 @@ class WorkerThreads:
 
         Raises:
             RuntimeError: They were started before.
+            ProcessLimitError: The system refuses a thread. None is left.
         """
         if self._process is not None:
             raise RuntimeError("The group was entered before. Open another one: ConsumerGroup.open(...).")
         self._process = os.getpid()
-        self._fetching = ThreadPoolExecutor(self.fetch_threads, "kinesis-fetch", self._mark)
-        self._renewing = ThreadPoolExecutor(RENEWAL_THREADS, "kinesis-renew", self._mark)
+        self._fetching = ThreadPool(self.fetch_threads, "kinesis-fetch", self._mark)
+        self._renewing = ThreadPool(RENEWAL_THREADS, "kinesis-renew", self._mark)
         self.worker.wake = self.wake
         for loop in (self._renew, self._coordinate, self._read):
-            thread = threading.Thread(
-                target=self._guard, args=(loop,), name=f"kinesis{loop.__name__}", daemon=True
-            )
-            self._threads.append(thread)
-            thread.start()
+            try:
+                self._threads.append(start_thread(partial(self._guard, loop), f"kinesis{loop.__name__}"))
+            except ProcessLimitError:
+                self.close()
+                raise
 
     @property
     def is_here(self) -> bool:

@@ -122,7 +122,14 @@ def translate(action: str, target: str, error: Exception, service: str = "Kinesi
     Return our error for one of `CALL_ERRORS`, raised by a call of *action* of *service*, Kinesis or DynamoDB.
 
     *target* names the stream and the shard, or the table.
+
+    Raises:
+        MemoryError: botocore reports it as a failed call, which would be repeated.
     """
+    if isinstance(error, boto.HTTPClientError) and isinstance(
+        cause := error.kwargs.get("error"), MemoryError
+    ):
+        raise cause
     if isinstance(error, boto.ClientError):
         return _from_response(action, target, error.response, service)
     if isinstance(error, CredentialsError):

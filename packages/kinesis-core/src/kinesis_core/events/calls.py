@@ -84,6 +84,18 @@ CALLS = (
         example="stream.awaited call=DescribeStreamSummary reason='... the stream is CREATING ...' timeout_s=120.0 stream=orders",
     ),
     Event(
+        "threads.limited",
+        "WARNING",
+        "driver, task",
+        "A limit of the process allows fewer threads than there should be, so fewer calls are made at the same time.",
+        {
+            "threads": "what they do",
+            "started": "how many there are",
+            "wanted": "how many there should be",
+        },
+        example="threads.limited threads=kinesis-read started=2 wanted=16",
+    ),
+    Event(
         "transport.chosen",
         "DEBUG",
         "driver, task",

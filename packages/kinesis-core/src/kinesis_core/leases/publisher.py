@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from attrs import define, field
@@ -19,6 +18,7 @@ from kinesis_core.leases.table_client import CREATION_S
 from kinesis_core.leases.unread import UnreadShards
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Listing, Offset, StreamOffset, by_id, without_children
+from kinesis_core.threads import ThreadPool
 
 THREADS, SEARCH_THREADS = 8, 4
 PAUSE_S = 60.0
@@ -46,8 +46,8 @@ class LeasePublisher:
     def __init__(self, table: LeaseTable, apis: Mapping[str, StreamApi], clock: Clock | None = None) -> None:
         self._table = table
         self._clock = clock or SystemClock()
-        self._pool = ThreadPoolExecutor(THREADS, "kinesis-publish")
-        self._searchers = ThreadPoolExecutor(SEARCH_THREADS, "kinesis-search")
+        self._pool = ThreadPool(THREADS, "kinesis-publish")
+        self._searchers = ThreadPool(SEARCH_THREADS, "kinesis-search")
         self._writer = LeaseWriter(table, self._pool)
         self._streams = {
             name: _PublishedStream(api, len(apis) > 1, UnreadShards(api, self._searchers, self._clock))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, wait
 from itertools import count
 from typing import Protocol, TypeVar
+
+from kinesis_core.threads import ThreadPool
 
 R = TypeVar("R")
 
@@ -24,7 +26,7 @@ class Lanes:
     """
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, "kinesis-plan")
+        self._pool = ThreadPool(threads, "kinesis-plan")
         self._threads = threads
         self._is_closed = False
 
@@ -36,6 +38,7 @@ class Lanes:
 
         Raises:
             CancelledError: The lanes were closed meanwhile.
+            ProcessLimitError: The system refuses the first thread.
         """
         ids = list(shards)
         found: dict[int, R] = {}
@@ -52,8 +55,8 @@ class Lanes:
         running: list[Future[None]] = []
         try:
             running += (self._pool.submit(run) for _ in range(min(self._threads, len(ids))))
-        except RuntimeError:  # no other thread can be started, or the lanes were closed
-            if not running and not self._is_closed:
+        except RuntimeError:
+            if not self._is_closed:
                 raise
         wait(running)
         if errors:

@@ -20,6 +20,7 @@ from kinesis_core.errors import ServiceError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import Offset
 from kinesis_core.planning.planned import log_planned
+from kinesis_core.threads import try_to_start
 
 log = get_logger("kinesis_core")
 
@@ -152,9 +153,9 @@ class PlanAhead:
     def _plan_ahead(self, start: Offset, bounded: bool, after_s: float) -> None:
         plan = _Plan(start, bounded)
         plan.timer = self.make_timer(max(0.0, after_s), lambda: self._make(plan))
-        self._ahead = plan
         self.planner.set_awaited(False)
-        plan.timer.start()
+        if try_to_start(plan.timer.start):
+            self._ahead = plan
 
     def _make(self, plan: _Plan) -> None:
         try:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from kinesis_core.errors import PutError
 from kinesis_core.producing.shard_queue import ShardBatch
+from kinesis_core.threads import OUT_OF_MEMORY
 
 THROTTLED = "ProvisionedThroughputExceededException"
 _HASH_DIGITS = 16
@@ -62,12 +63,18 @@ def recreated(stream: str, written: int) -> PutError:
 def internal_error(stream: str, error: BaseException, held: int) -> PutError:
     """Return the error for an exception that no code of the producer handles, with so many user records *held*."""
     code = type(error).__name__
-    what = f"{code}: {error}" if str(error) else code
-    return PutError(
-        f"Writing to stream {stream} stopped on an internal error ({what}). Rows since the last flush may be missing: "
-        f"the batch is written again. Please report this with the log. [stream={stream}]",
+    if isinstance(error, MemoryError):
+        why, report = f": {OUT_OF_MEMORY.lower()}", ""
+    else:
+        what = f"{code}: {error}" if str(error) else code
+        why, report = f" on an internal error ({what}).", " Please report this with the log."
+    failure = PutError(
+        f"Writing to stream {stream} stopped{why} Rows since the last flush may be missing: "
+        f"the batch is written again.{report} [stream={stream}]",
         {code: held},
     )
+    failure.__cause__ = error
+    return failure
 
 
 def _advice(batch: ShardBatch) -> str:

@@ -25,11 +25,14 @@ from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
 from kinesis_core.termination import TERMINATION
+from kinesis_core.threads import start_threads
 
 log = get_logger("kinesis_core")
 
 _LONGEST_SLEEP_S = 5.0
 """After that, a thread looks whether the producer ends. `end_soon` cannot wake it if another thread has the lock."""
+THREAD_BYTES = 8 * 1024 * 1024
+"""What a thread needs for its request, which has 2 MiB of records: the request itself, and what it is made of."""
 
 
 @define(eq=False)
@@ -78,9 +81,16 @@ class Sender:
     # Called by callers' threads
 
     def put(self, rows: Rows) -> None:
-        """Add *rows*. Waits while the buffer is full."""
+        """
+        Add *rows*. Waits while the buffer is full.
+
+        Raises:
+            ProcessLimitError: The system refuses the first thread. Nothing is put.
+        """
         self._check_threads()
         with self._lock:
+            if not self._threads:
+                self._start()
             groups = self.accumulator.group(rows)
             left = self._offer(groups)
             self._wake_threads()
@@ -227,15 +237,13 @@ class Sender:
     def _check_failure(self) -> None:
         if self.accumulator.failure is not None:
             self._is_failure_reported = True
-            raise PutError(*self.accumulator.failure.args)
+            raise PutError(*self.accumulator.failure.args) from self.accumulator.failure.__cause__
 
     def _closed_error(self) -> KinesisError:
         return KinesisError(f"The producer of stream {self.accumulator.stream} is closed. Open a new one.")
 
     def _wake_threads(self) -> None:
         """Wake a thread if a request may be full, or if all threads would sleep too long."""
-        if not self._threads:
-            self._start()
         counts = self.accumulator.counts
         due_s = self.clock.now_s() + self.accumulator.settings.record_max_buffered_time_s
         is_much = counts.records_since_wake >= MAX_PUT_RECORDS or counts.bytes_since_wake >= REQUEST_BYTES
@@ -244,11 +252,9 @@ class Sender:
             self._work.notify()
 
     def _start(self) -> None:
-        for number in range(self.accumulator.settings.max_connections):
-            thread = threading.Thread(target=self._run, name=f"kinesis-put-{number}", daemon=True)
-            thread.start()
-            self._threads.append(thread)
-            self._running_threads += 1
+        wanted = self.accumulator.settings.max_connections
+        self._threads = start_threads(self._run, "kinesis-put", wanted, THREAD_BYTES)
+        self._running_threads = len(self._threads)
 
     # Called by the sender's threads
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from attrs import define, field
 
 from kinesis_core.model import Listing, ShardRange, ancestors
 from kinesis_core.reading.columns import UserRecord
+from kinesis_core.threads import start_threads
 
 Lists = Iterator[list[UserRecord]]
 
@@ -122,18 +122,21 @@ def _fetch_all(heads: Sequence[_Head]) -> None:
 
     The threads are daemons: who is interrupted does not wait for a slow server.
     """
+    if not heads:
+        return
+    waiting = iter(heads)  # next() of it is atomic
     ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
-    def fetch(head: _Head) -> None:
-        try:
-            head.fetch()
-        except BaseException as error:  # noqa: BLE001 # it is raised in the caller's thread
-            ended.put(error)
-        else:
+    def fetch() -> None:
+        for head in waiting:
+            try:
+                head.fetch()
+            except BaseException as error:  # noqa: BLE001 # it is raised in the caller's thread
+                ended.put(error)
+                return
             ended.put(None)
 
-    for head in heads:
-        threading.Thread(target=fetch, args=(head,), name="kinesis-merge", daemon=True).start()
+    start_threads(fetch, "kinesis-merge", len(heads))
     for _ in heads:
         if (error := ended.get()) is not None:
             raise error

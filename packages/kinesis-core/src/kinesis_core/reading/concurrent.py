@@ -13,11 +13,14 @@ from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.model import Page, RangeGroup, ShardRange
+from kinesis_core.threads import start_threads
 
 PAGES_AHEAD = 2
 """Pages in the queue to the caller; each thread holds one more. A page has at most 10 MiB of data."""
 PAGES_HELD = PAGES_AHEAD + 2
 """Pages of one group that are in memory, if it is read alone, with the one that the caller has."""
+THREAD_BYTES = 48 * 1024 * 1024
+"""What a thread needs for a page of 10 MiB: its body in base64, its records, and the buffer that received it."""
 
 
 class RangeReader(Protocol):
@@ -96,11 +99,8 @@ class ConcurrentReader:
     def start(self) -> None:
         """Start the threads, one per group at most."""
         count = min(self.threads, len(self.groups))
-        self._threads = [
-            threading.Thread(target=self._work, name="kinesis-read", daemon=True) for _ in range(count)
-        ]
-        for thread in self._threads:
-            thread.start()
+        if count:
+            self._threads = start_threads(self._work, "kinesis-read", count, THREAD_BYTES)
 
     def pages(self) -> Iterator[tuple[ShardRange, Page]]:
         """Yield the pages of all groups; raise the first error of any thread."""

@@ -1,0 +1,115 @@
+"""
+Starts threads, with little memory where memory is limited, and fewer than wanted where the system refuses more.
+
+A limit of the address space (RLIMIT_AS) counts what threads reserve: a stack of 8 MiB, and an arena of 64 to 128 MiB in which
+glibc allocates memory for a thread. So 16 threads reserve 2 GiB and use a few MiB of it. Under such a limit threads get small
+stacks, and share two arenas.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from functools import lru_cache
+
+from kinesis_core.logs import get_logger
+from kinesis_core.threads.limits import STACK_BYTES, ProcessLimits, find_limits
+
+log = get_logger("kinesis_core")
+
+_M_ARENA_MAX, _ARENAS = -8, 2
+"""The name of mallopt's parameter in malloc.h, and its value. One arena makes threads wait for each other."""
+_starting = threading.Lock()
+"""The size of stacks is one for all threads of the process."""
+
+
+def start_thread(run: Callable[[], object], name: str) -> threading.Thread:
+    """
+    Start a daemon thread that calls *run*.
+
+    Raises:
+        ProcessLimitError: The system refuses another thread.
+    """
+    return start_threads(run, name, 1)[0]
+
+
+def start_threads(
+    run: Callable[[], object], name: str, wanted: int, each_bytes: int = 0
+) -> list[threading.Thread]:
+    """
+    Start daemon threads that call *run*: *wanted* of them, or as many as the limits of the process allow, but at least one.
+
+    *each_bytes* is the memory that one of them needs besides its stack.
+
+    Raises:
+        ProcessLimitError: The system refuses the first thread.
+    """
+    limits = find_limits()
+    threads: list[threading.Thread] = []
+    for _ in range(limits.affordable(wanted, each_bytes)):
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        if not try_to_start(thread.start, limits):
+            break
+        threads.append(thread)
+    _check(name, len(threads), wanted)
+    return threads
+
+
+class ThreadPool(ThreadPoolExecutor):
+    """A pool that does with fewer threads where the system refuses more. It raises a `ProcessLimitError` without any."""
+
+    def _adjust_thread_count(self) -> None:
+        """Start a thread, if one is needed. A pool starts threads only here."""
+        add: Callable[[], None] = super()._adjust_thread_count
+        if not try_to_start(add):
+            _check(self._thread_name_prefix or "", len(self._threads), self._max_workers)
+
+
+def try_to_start(start: Callable[[], object], limits: ProcessLimits | None = None) -> bool:
+    """Return whether *start* started a thread. False: the system refuses another one."""
+    is_limited = (limits or find_limits()).address_space_bytes is not None
+    try:
+        with _sparing_memory() if is_limited else nullcontext():
+            start()
+    except (RuntimeError, MemoryError):
+        if sys.is_finalizing():
+            raise
+        return False
+    return True
+
+
+@contextmanager
+def _sparing_memory() -> Iterator[None]:
+    """Let the threads that are started meanwhile have small stacks, and share arenas."""
+    _share_arenas()
+    with _starting:
+        before = threading.stack_size(STACK_BYTES)
+        try:
+            yield
+        finally:
+            threading.stack_size(before)
+
+
+@lru_cache(maxsize=1)
+def _share_arenas() -> None:
+    """Let the threads of this process share two arenas, if its C library is glibc."""
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def _check(name: str, started: int, wanted: int) -> None:
+    """Raise an error if no thread was *started*, and log once if there are fewer than *wanted*."""
+    if not started:
+        raise find_limits().no_thread()
+    if started < wanted:
+        _warn(name, wanted, started)
+
+
+@lru_cache(maxsize=64)
+def _warn(name: str, wanted: int, started: int) -> None:
+    log.warning("threads.limited", threads=name, started=started, wanted=wanted)

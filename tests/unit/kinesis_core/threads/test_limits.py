@@ -1,0 +1,79 @@
+"""What the limits of a process mean for its threads."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinesis_core.errors import ProcessLimit
+from kinesis_core.threads import ProcessLimits, find_limits
+from kinesis_core.threads.limits import STACK_BYTES
+
+MIB = 1024 * 1024
+AMOUNTS = st.integers(0, 2**40)
+LIMITS = st.builds(
+    ProcessLimits, st.none() | AMOUNTS, AMOUNTS, st.none() | st.integers(0, 10**6), st.integers(-5, 10**6)
+)
+
+
+@given(LIMITS, st.integers(1, 1000), AMOUNTS)
+def test_there_is_always_a_thread(limits: ProcessLimits, wanted: int, each_bytes: int) -> None:
+    """At least one thread is tried, and never more than wanted. Those after the first one fit into what is left."""
+    count = limits.affordable(wanted, each_bytes)
+    assert 1 <= count <= wanted
+    if count > 1 and limits.address_space_bytes is not None:
+        assert count * (each_bytes + STACK_BYTES) <= limits.address_space_bytes - limits.used_bytes
+    if count > 1 and limits.tasks is not None:
+        assert 2 * count <= limits.tasks_left
+
+
+@given(st.integers(1, 1000), AMOUNTS)
+def test_no_limits(wanted: int, each_bytes: int) -> None:
+    """Without limits there are as many threads as wanted."""
+    assert ProcessLimits(user_threads=1000).affordable(wanted, each_bytes) == wanted
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "text"),
+    [
+        (
+            ProcessLimits(600 * MIB, 599 * MIB, user_threads=60_000),
+            ProcessLimit.ADDRESS_SPACE,
+            "Its address space is limited to 600 MiB (RLIMIT_AS), of which 599 MiB are in use.",
+        ),
+        (
+            ProcessLimits(600 * MIB, 100 * MIB, user_threads=64),
+            ProcessLimit.USER_THREADS,
+            "Its user may have 64 processes and threads (RLIMIT_NPROC).",
+        ),
+        (
+            ProcessLimits(tasks=100, tasks_left=0, user_threads=64),
+            ProcessLimit.TASKS,
+            "Its container may have 100 processes and threads (pids.max).",
+        ),
+        (ProcessLimits(tasks=100, tasks_left=5), ProcessLimit.OTHER, "Check the limits of the container"),
+    ],
+)
+def test_which_limit_is_reached(limits: ProcessLimits, limit: ProcessLimit, text: str) -> None:
+    """The error names the limit that is reached. It pickles, as Spark does with it."""
+    error = pickle.loads(pickle.dumps(limits.no_thread()))  # noqa: S301 # our own bytes
+    assert error.limit is limit
+    assert str(error).startswith(f"This process can start no further thread. {text}")
+
+
+def test_no_memory() -> None:
+    """A lack of memory is explained by a limit of the address space, or not at all."""
+    error = ProcessLimits(600 * MIB, 400 * MIB, user_threads=64).no_memory()
+    assert error is not None
+    assert error.limit is ProcessLimit.ADDRESS_SPACE
+    assert str(error).startswith("This process is out of memory. Its address space is limited to 600 MiB")
+    assert ProcessLimits(user_threads=64).no_memory() is None
+
+
+def test_limits_of_this_process() -> None:
+    """The limits can be read. What is in use is more than nothing where it counts."""
+    limits = find_limits()
+    assert limits.used_bytes > 0 or limits.address_space_bytes is None

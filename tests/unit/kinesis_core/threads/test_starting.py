@@ -1,0 +1,177 @@
+"""Threads in a process that may have only a few, or little memory."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from kinesis_core import Producer, ProducerSettings
+from kinesis_core.errors import ProcessLimitError
+from kinesis_core.model import After, At, ShardRange
+from kinesis_core.planning.lanes import Lanes
+from kinesis_core.reading import PollingRangeReader, ReadSettings, Source, merge_by_arrival, read_concurrently
+from kinesis_core.reading.columns import UserRecord
+from kinesis_core.threads import ThreadPool, start_thread, start_threads
+from support.fake_puts import FakePuts
+from support.few_threads import FewThreads
+from support.scripted_stream import scripted_stream
+from support.slow_planner import BATCH_S, Driver, HandTimer, at
+from support.waiting import PATIENCE_S
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce RLIMIT_AS")
+
+
+def test_as_many_threads_as_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a limit all threads run at the same time."""
+    system = FewThreads(100).allow(monkeypatch)
+    together = threading.Barrier(5)
+    for thread in start_threads(lambda: together.wait(PATIENCE_S), "kinesis-test", 5):
+        thread.join(PATIENCE_S)
+    assert system.started == ["kinesis-test"] * 5
+    assert not together.broken
+
+
+@pytest.mark.parametrize("allowed", [1, 2])
+def test_fewer_threads(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
+    """What the system refuses is left out, once there is one thread."""
+    FewThreads(allowed).allow(monkeypatch)
+    assert len(start_threads(lambda: None, "kinesis-test", 5)) == allowed
+
+
+def test_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any thread there is an error of this package."""
+    FewThreads(0).allow(monkeypatch)
+    with pytest.raises(ProcessLimitError, match="can start no further thread"):
+        start_thread(lambda: None, "kinesis-test")
+    with ThreadPool(4) as pool, pytest.raises(ProcessLimitError, match="can start no further thread"):
+        pool.submit(lambda: None)
+
+
+def test_small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool does everything with the one thread that it gets."""
+    system = FewThreads(1).allow(monkeypatch)
+    with ThreadPool(4, "kinesis-test") as pool:
+        assert list(pool.map(str, range(20))) == [str(number) for number in range(20)]
+    assert system.started == ["kinesis-test_0"]
+
+
+def test_planning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread plans all shards."""
+    FewThreads(1).allow(monkeypatch)
+    lanes = Lanes(8)
+    assert lanes.run_all(str.upper, ["a", "b", "c"]) == ["A", "B", "C"]
+    lanes.close()
+
+
+def test_planning_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that no thread can make ahead is made when it is needed."""
+    monkeypatch.setattr(HandTimer, "start", _refuse)
+    driver = Driver()
+    for tip in (10, 20, 30):
+        driver.planner.tip = tip
+        driver.ask()
+        driver.clock.sleep(BATCH_S)
+    assert driver.timers
+    assert driver.start == at(30)
+
+
+def _refuse(_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread reads all shards."""
+    FewThreads(1).allow(monkeypatch)
+    stream = scripted_stream(4)
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, 30)
+    records = {shard_id: shard.records for shard_id, shard in stream.shards.items()}
+    groups = [
+        (ShardRange(stream.name, shard_id, At(found[0].number), After(found[-1].number)),)
+        for shard_id, found in records.items()
+    ]
+    polling = PollingRangeReader(lambda _: stream, ReadSettings(max_records_per_fetch=10), random.Random(0))
+    found = [
+        record for _, page in read_concurrently(groups, polling, 16, stream.clock) for record in page.records
+    ]
+    assert len(found) == 4 * 30
+
+
+def test_merging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread fetches the first records of all ranges."""
+    FewThreads(1).allow(monkeypatch)
+    sources = [Source(partial(iter, [[_record(start), _record(start + 2)]])) for start in (1, 2, 3)]
+    merged = [record.arrived_ms for records in merge_by_arrival(sources) for record in records]
+    assert merged == [1, 2, 3, 3, 4, 5]
+
+
+def _record(arrived_ms: int) -> UserRecord:
+    return UserRecord(
+        stream="orders",
+        shard_id="shardId-0",
+        sequence_number=str(arrived_ms),
+        sub_sequence_number=0,
+        partition_key="k",
+        explicit_hash_key=None,
+        data=b"",
+        arrived_ms=arrived_ms,
+        encryption_type=None,
+        millis_behind=0,
+    )
+
+
+def test_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread writes everything."""
+    system = FewThreads(1).allow(monkeypatch)
+    puts = FakePuts().create(3)
+    with Producer(puts, ProducerSettings(), rng=random.Random(0)) as producer:
+        producer.put_columns([b"1", b"2", b"3"])
+        assert producer.flush().user_records == 3
+    assert puts.copies() == Counter([b"1", b"2", b"3"])
+    assert len(system.started) == 1
+
+
+def test_writing_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A producer without threads accepts no record, so that no flush waits for one."""
+    FewThreads(0).allow(monkeypatch)
+    puts = FakePuts().create(1)
+    producer = Producer(puts, ProducerSettings(), rng=random.Random(0))
+    with pytest.raises(ProcessLimitError):
+        producer.put(b"1")
+    assert producer.close().user_records == 0
+
+
+LIMITED = """
+import resource, threading
+from kinesis_core.threads import find_limits, start_threads
+
+used_bytes = find_limits().used_bytes
+limit = used_bytes + 96 * 1024 * 1024
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+together, kept = threading.Barrier(17), []
+
+def run():
+    kept.append([bytes(2000) for _ in range(100)])  # malloc's: Python's own allocator takes up to 512 bytes
+    together.wait(60)
+
+threads = {starts}
+together.wait(60)
+[thread.join() for thread in threads]
+print(len(kept), threading.stack_size())
+"""
+
+
+@LINUX
+def test_limited_address_space() -> None:
+    """96 MiB are enough for 16 threads, and threads of others have the stacks that they had."""
+    starts = "start_threads(run, 'kinesis-test', 16)"
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED.format(starts=starts)], capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.split() == ["16", "0"], ran.stderr

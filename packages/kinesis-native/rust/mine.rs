@@ -12,6 +12,14 @@ pub fn require(found: bool) -> Mine<()> {
     if found { Ok(()) } else { Err(NotMine) }
 }
 
+/// Return an empty buffer with room for *size* bytes. Without the memory for it, which would end the process, the input is not
+/// recognised: Python's path then raises a `MemoryError`.
+pub fn buffer(size: usize) -> Mine<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| NotMine)?;
+    Ok(bytes)
+}
+
 /// Return whether *is_right* is true of each byte. Without an early end, the compiler looks at many bytes at once.
 #[inline(always)]
 pub fn every(bytes: &[u8], is_right: impl Fn(u8) -> bool) -> bool {

@@ -6,7 +6,7 @@ use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use base64_simd::STANDARD;
 
 use crate::aggregation::decode::MAGIC;
-use crate::mine::{Mine, NotMine, every, require};
+use crate::mine::{Mine, NotMine, buffer, every, require};
 use crate::page::{Facts, Page};
 use crate::text_column::TextColumn;
 
@@ -49,18 +49,18 @@ pub struct PageBuilder {
 
 impl PageBuilder {
     /// Without *with_data* payloads are not decoded, and each of them is empty.
-    pub fn new(with_data: bool, body_bytes: usize) -> Self {
-        Self {
+    pub fn new(with_data: bool, body_bytes: usize) -> Mine<Self> {
+        Ok(Self {
             with_data,
             body_bytes,
-            data: Vec::with_capacity(if with_data { body_bytes } else { 0 }),
+            data: buffer(if with_data { body_bytes } else { 0 })?,
             data_ends: vec![0],
             holds_aggregates: false,
             partition_keys: TextColumn::default(),
             numbers: TextColumn::default(),
             arrivals: TimestampMicrosecondBuilder::new(),
             encryption_types: TextColumn::default(),
-        }
+        })
     }
 
     /// Reserve room for as many records as fit into the body, if all are as long as the first one.

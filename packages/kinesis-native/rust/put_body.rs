@@ -2,7 +2,7 @@
 
 use base64_simd::STANDARD;
 
-use crate::mine::{Mine, require};
+use crate::mine::{Mine, buffer, require};
 
 /// Base64 turns so many bytes into four letters.
 const BASE64_BYTES: usize = 3;
@@ -32,7 +32,7 @@ pub fn write_json<'a>(
     name: &str,
     arn: Option<&str>,
 ) -> Mine<Vec<u8>> {
-    let mut body = Vec::with_capacity(size_bytes / BASE64_BYTES * 4 + (count + 4) * RECORD_BYTES);
+    let mut body = buffer(size_bytes / BASE64_BYTES * 4 + (count + 4) * RECORD_BYTES)?;
     let mut separator: &[u8] = b"{\"Records\":[";
     for entry in entries {
         body.extend_from_slice(separator);

@@ -1,7 +1,7 @@
 //! The bodies of PutRecords requests in CBOR.
 
 use crate::cbor::{ARRAY, BYTES, MAP, TEXT, write_head};
-use crate::mine::{Mine, require};
+use crate::mine::{Mine, buffer, require};
 use crate::put_body::Entry;
 
 /// Names and heads of a record.
@@ -16,7 +16,7 @@ pub fn write_cbor<'a>(
     arn: Option<&str>,
 ) -> Mine<Vec<u8>> {
     require(count > 0)?;
-    let mut body = Vec::with_capacity(size_bytes + (count + 4) * RECORD_BYTES);
+    let mut body = buffer(size_bytes + (count + 4) * RECORD_BYTES)?;
     write_head(&mut body, MAP, 2);
     write_text(&mut body, b"Records");
     write_head(&mut body, ARRAY, count);

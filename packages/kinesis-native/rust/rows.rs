@@ -7,7 +7,7 @@ use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
 
 use crate::aggregation::decode::{Aggregate, UserRecord, unpack};
-use crate::mine::{Mine, require};
+use crate::mine::{Mine, buffer, require};
 use crate::page::Page;
 
 /// A column holds at most 2 GiB. Anything near that is left to Python.
@@ -153,6 +153,7 @@ impl<'a> Rows for UserRecords<'a> {
     fn data(&self) -> Mine<ArrayRef> {
         let ends = self.records.page.data.value_offsets();
         let bytes = (ends[self.records.stop] - ends[self.records.start]) as usize;
+        buffer(bytes)?; // Arrow's builder would end the process
         let mut data = BinaryBuilder::with_capacity(self.count, bytes);
         for (index, found) in self.each() {
             match found {

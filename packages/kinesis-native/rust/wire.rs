@@ -9,7 +9,7 @@ use crate::scanner::{Scanner, Seen};
 /// Decode *body*. Anything but the members of a page, each at most once, is not recognised.
 pub fn decode_page(body: &[u8], with_data: bool) -> Mine<Page> {
     let mut scanner = Scanner::new(body);
-    let mut builder = PageBuilder::new(with_data, body.len());
+    let mut builder = PageBuilder::new(with_data, body.len())?;
     let mut facts = Facts::default();
     let mut seen = Seen::default();
     scanner.object(|scanner| {

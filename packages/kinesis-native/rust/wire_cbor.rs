@@ -14,7 +14,7 @@ const TIME: u8 = 1;
 /// Decode *body*. Anything but the members of a page, each at most once, is not recognised.
 pub fn decode_page(body: &[u8], with_data: bool) -> Mine<Page> {
     let mut cbor = Cbor::new(body);
-    let mut builder = PageBuilder::new(with_data, body.len());
+    let mut builder = PageBuilder::new(with_data, body.len())?;
     let mut facts = Facts::default();
     let mut seen = Seen::default();
     cbor.map(|cbor, name| match name {

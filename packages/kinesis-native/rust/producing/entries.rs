@@ -143,10 +143,22 @@ impl PutEntries {
         format: Format,
         name: &str,
         arn: Option<&str>,
-    ) -> Option<Bound<'py, PyBytes>> {
-        let body = py.detach(|| self.body(format, name, arn)).ok()?;
-        Some(PyBytes::new(py, &body))
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Ok(body) = py.detach(|| self.body(format, name, arn)) else {
+            return Ok(None);
+        };
+        joined(py, &body, b"").map(Some)
     }
+}
+
+/// Return *first* and *second* as one object. Without the memory for it that is a MemoryError, where `PyBytes::new` panics.
+fn joined<'py>(py: Python<'py>, first: &[u8], second: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, first.len() + second.len(), |bytes| {
+        let (start, end) = bytes.split_at_mut(first.len());
+        start.copy_from_slice(first);
+        end.copy_from_slice(second);
+        Ok(())
+    })
 }
 
 /// Data, partition key and explicit hash key of a record.
@@ -171,7 +183,7 @@ impl PutEntries {
         let each = parts.iter().flat_map(|part| (0..part.len()).map(|index| part.entry(index)));
         each.map(|entry| {
             Ok((
-                PyBytes::new(py, &[entry.data, entry.end].concat()),
+                joined(py, entry.data, entry.end)?,
                 text_of(entry.partition_key.unwrap_or_default())?,
                 entry.explicit_hash_key.map(text_of).transpose()?,
             ))
@@ -210,7 +222,7 @@ impl PutEntries {
         py: Python<'py>,
         name: &str,
         arn: Option<&str>,
-    ) -> Option<Bound<'py, PyBytes>> {
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.encode(py, Format::Json, name, arn)
     }
 
@@ -221,7 +233,7 @@ impl PutEntries {
         py: Python<'py>,
         name: &str,
         arn: Option<&str>,
-    ) -> Option<Bound<'py, PyBytes>> {
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         self.encode(py, Format::Cbor, name, arn)
     }
 }

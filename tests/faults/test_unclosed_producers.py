@@ -228,7 +228,16 @@ def test_an_interrupted_end_is_counted(emulator: Emulator) -> None:
     program = """
 producer = open_producer(record_ttl_s=3600)
 put_all(producer)
-threading.Thread.join = lambda _: signal.raise_signal(signal.SIGINT)  # when the end waits for the producer's threads
+wait = threading.Condition.wait
+
+
+def interrupt(condition, *timeout):  # when the end waits for the producer
+    if threading.current_thread() is threading.main_thread():
+        signal.raise_signal(signal.SIGINT)
+    return wait(condition, *timeout)
+
+
+threading.Condition.wait = interrupt
 """
     _, err = run(emulator, program)
     assert "records.lost stream=orders user_records=100 reason=the program was interrupted" in err

@@ -23,6 +23,7 @@ from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.row_columns import columns_of
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
+from kinesis_core.producing.sender_group import SenderGroup
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
 from kinesis_core.producing.shard_queue import ShardBatch
@@ -269,7 +270,7 @@ class Desk:
             rng,
             is_auto=puts.describe().is_auto_distributed,
         )
-        return cls(puts, Sender(puts, accumulator, clock), clock)
+        return cls(puts, Sender(puts, accumulator, clock, SenderGroup(8, clock)), clock)
 
     @property
     def accumulator(self) -> RecordAccumulator:
@@ -311,4 +312,4 @@ class Desk:
 
     def send(self, request: list[ShardBatch]) -> None:
         """Send *request*, and handle its response."""
-        self.sender._send(request)
+        self.sender.send(request)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kinesis_core.aws import StreamRef
 from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink.options import SinkOptions
-from spark_kinesis_sink.task_producers import open_producer
+from spark_kinesis_sink.task_producers import ProducerPool, open_producer
 from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.halves import write
 
@@ -25,7 +25,8 @@ def producing(look: Callable[[ProducerSettings], object]) -> Observe:
     """Observe the settings of a task's producer."""
 
     def observe(world: World, given: Options) -> object:
-        producer = open_producer(SinkOptions.parse(world.options(given)), StreamRef(STREAM))
+        options = SinkOptions.parse(world.options(given))
+        producer = open_producer(options, StreamRef(STREAM), ProducerPool.of(options).group)
         producer.close()
         return look(producer.settings)
 

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
-from kinesis_core.producing import Totals
+from kinesis_core.producing import SenderGroup, Totals
 from spark_kinesis_sink.options import SinkOptions
 
 
@@ -26,6 +26,8 @@ class FakeProducer:
     stream: StreamRef
     put: list[tuple[bytes, str | None, str | None]] = field(factory=list)
     flushed: int = 0
+    sealed: int = 0
+    """How many records were put before open aggregates were closed last."""
     state: str = "open"
 
     def put_columns(
@@ -51,8 +53,14 @@ class FakeProducer:
         new, self.flushed = len(self.put) - self.flushed, len(self.put)
         return Totals(user_records=new, records=new)
 
-    def close(self) -> None:
+    def seal(self) -> None:
+        assert self.state == "open"
+        self.sealed = len(self.put)
+
+    def close(self) -> Totals:
+        totals = self.flush()
         self.state = "closed"
+        return totals
 
     def abort(self) -> None:
         self.state = "aborted"
@@ -63,9 +71,12 @@ class Made:
     """All producers that were opened, in order."""
 
     producers: list[FakeProducer] = field(factory=list)
+    groups: list[SenderGroup] = field(factory=list)
+    """The group of each of them."""
 
-    def open(self, options: SinkOptions, stream: StreamRef) -> FakeProducer:
+    def open(self, options: SinkOptions, stream: StreamRef, group: SenderGroup) -> FakeProducer:
         del options
+        self.groups.append(group)
         self.producers.append(FakeProducer(stream))
         return self.producers[-1]
 

@@ -14,7 +14,7 @@ from attrs import define
 from kinesis_core import runtime
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError
-from kinesis_core.producing import Producer
+from kinesis_core.producing import Producer, SenderGroup
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.rows import arrow_blocks, blocks_of_batches
@@ -37,9 +37,9 @@ class Opened:
     puts: FakePuts
     taken: int = 0
 
-    def open(self, options: SinkOptions, stream: StreamRef) -> Producer:
+    def open(self, options: SinkOptions, stream: StreamRef, group: SenderGroup) -> Producer:
         del options, stream
-        producer = Producer(self.puts)
+        producer = Producer(self.puts, group=group)
         take = producer.put_arrays
 
         def put_arrays(*arrays: Any) -> bool:

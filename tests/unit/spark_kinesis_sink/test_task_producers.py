@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from kinesis_core.aws import StreamRef
+from kinesis_core import Producer
+from kinesis_core.aws import StreamRef, find_session
 from kinesis_core.errors import InvalidRecordError, PutError
-from kinesis_core.producing import ProducerSettings
+from kinesis_core.producing import SenderGroup
+from spark_kinesis_sink import task_producers
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.rows import Block, blocks_of_rows
 from spark_kinesis_sink.task import check_written, put_blocks
-from spark_kinesis_sink.task_producers import MOST_OPEN, TaskProducers
+from spark_kinesis_sink.task_producers import MOST_POOLS, ProducerPool, TaskProducers
+from support.fake_puts import FakePuts
+from support.fake_stream import FakeClock
 
 ORDERS = StreamRef("orders")
 ONE = SinkOptions.parse({"streamName": "orders", "region": "eu-west-1"})
@@ -104,21 +110,80 @@ def test_by_stream(made: Any) -> None:
     assert [data for data, _, _ in made.by_stream("b")[0].put] == [b"2"]
 
 
-def test_more_streams_than_producers(made: Any) -> None:
-    """Rows may name any number of streams. The number of open producers is bounded, and nothing is lost."""
-    names = [f"stream-{number}" for number in range(3 * MOST_OPEN)]
-    rows = [(name.encode(), name) for name in names] * 2
-    blocks = [*blocks_of_rows(rows[: len(names)], ROUTED), *blocks_of_rows(rows[len(names) :], ROUTED)]
+def rows_of(names: list[str], times: int = 1) -> list[Block]:
+    """Return blocks, in each of which every stream has a row."""
+    rows = [(name.encode(), name) for name in names]
+    return [found for _ in range(times) for found in blocks_of_rows(rows, ROUTED)]
+
+
+def test_many_streams(made: Any) -> None:
+    """Each of 200 streams is opened once in a worker, however rows of different streams are mixed."""
+    names = [f"stream-{number}" for number in range(200)]
     worker = Worker(made, MANY)
-    assert worker.run(blocks) == len(rows)
+    assert worker.run(rows_of(names, 20)) == 20 * len(names)
+    assert worker.run(rows_of(names[::-1], 2)) == 2 * len(names)
+    assert [producer.stream.name for producer in made.producers] == names
+    assert all(len(producer.put) == producer.sealed == 22 for producer in made.producers)
+    assert len(set(map(id, made.groups))) == 1
+
+
+def test_more_streams_than_producers(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows may name any number of streams. The number of producers is bounded, and nothing is lost."""
+    monkeypatch.setattr(task_producers, "MOST_STREAMS", 16)
+    names = [f"stream-{number}" for number in range(48)]
+    worker = Worker(made, MANY)
+    assert worker.run(rows_of(names, 2)) == 2 * len(names)
     for name in names:
         put = [data for producer in made.by_stream(name) for data, _, _ in producer.put]
         assert put == [name.encode()] * 2
-    assert len(worker.idle) == MOST_OPEN
-    assert sum(producer.state == "open" for producer in made.producers) == MOST_OPEN
+    assert Counter(producer.state for producer in made.producers) == {"open": 16, "closed": 80}
 
 
-def test_shared_memory() -> None:
-    """Producers have small buffers if a task may have many of them."""
-    assert ONE.producer.buffer_bytes == ProducerSettings().buffer_bytes
-    assert MANY.producer.buffer_bytes * MOST_OPEN <= 2 * ONE.producer.buffer_bytes
+def test_more_pools_than_are_kept(made: Any) -> None:
+    """A worker keeps the producers of the options that were used last."""
+    worker = Worker(made)
+    for ttl_ms in range(1_000, 1_000 + MOST_POOLS + 1):
+        worker.options = SinkOptions.parse(
+            {"streamName": "orders", "region": "eu-west-1", "recordTtlMs": str(ttl_ms)}
+        )
+        worker.run(block(b"1"))
+    assert [producer.state for producer in made.producers] == ["closed", *["open"] * MOST_POOLS]
+
+
+def test_a_failed_stream(made: Any) -> None:
+    """A task of many streams fails if one of them does. Its producers are aborted, and the next task opens others."""
+    worker = Worker(made, MANY)
+    rows = [(b"1", "a"), (b"unwritable", "b"), (b"2", "c")]
+    with pytest.raises(PutError):
+        worker.run(list(blocks_of_rows(rows, ROUTED)))
+    assert {producer.state for producer in made.producers} == {"aborted"}
+    assert worker.run(rows_of(["a", "b", "c"])) == 3
+    assert len(made.producers) == 6
+
+
+def sending_threads() -> int:
+    return sum(thread.name == "kinesis-put" for thread in threading.enumerate())
+
+
+def test_shared_threads() -> None:
+    """100 streams have the threads and the buffer of one. Each stream is described and listed once."""
+    streams: dict[str, FakePuts] = {}
+
+    def open_fake(options: SinkOptions, stream: StreamRef, group: SenderGroup) -> Producer:
+        puts = streams[stream.name] = FakePuts().create(2)
+        return Producer(puts, options.producer, group=group, clock=clock)
+
+    before = sending_threads()
+    names = [f"stream-{number}" for number in range(100)]
+    clock = FakeClock()  # the pauses between descriptions are not real
+    idle: dict[Any, Any] = {(find_session(MANY.connection), MANY): ProducerPool(SenderGroup(8, clock))}
+    for _ in range(2):
+        with TaskProducers(MANY, open_fake, idle) as producers:
+            rows = put_blocks(rows_of(names, 3), producers, None)
+            assert sending_threads() - before <= MANY.producer.max_connections
+            check_written(rows, producers.flush())
+    assert [(puts.descriptions, len(puts.copies())) for puts in streams.values()] == [(1, 1)] * 100
+    assert sum(sum(puts.copies().values()) for puts in streams.values()) == 600
+    for pool in idle.values():
+        pool.close()
+    assert sending_threads() == before

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from types import TracebackType
 
+from attrs import define, field
+
 from kinesis_core.aws import StreamRef, find_session
-from kinesis_core.producing import Producer, Totals
+from kinesis_core.clock import SteadyClock
+from kinesis_core.producing import Producer, SenderGroup, Totals
 from spark_kinesis_sink.options import SinkOptions
 
-MOST_OPEN = 16
-"""Maximum number of open producers of a task, and of idle ones. Each has threads and a buffer."""
+MOST_STREAMS = 1_000
+"""Maximum number of producers with the same options. Each has a client, a shard map and the state of its shards."""
+MOST_POOLS = 4
+"""Maximum number of pools of a worker: of different options, or with different keys in the environment."""
 
-Key = tuple[object, SinkOptions, StreamRef]
-OpenProducer = Callable[[SinkOptions, StreamRef], Producer]
-
-_idle: dict[Key, Producer] = {}
-"""Flushed producers, the least recently used first. A forked process has its own sessions, and so its own keys."""
+Key = tuple[object, SinkOptions]
+OpenProducer = Callable[[SinkOptions, StreamRef, SenderGroup], Producer]
 
 
-def open_producer(options: SinkOptions, stream: StreamRef) -> Producer:
+def open_producer(options: SinkOptions, stream: StreamRef, group: SenderGroup) -> Producer:
     """Return a new producer."""
-    return Producer.connect(options.connection, stream, options.producer)
+    return Producer.connect(options.connection, stream, options.producer, group)
+
+
+@define
+class ProducerPool:
+    """The producers for all streams that the rows of a sink name. They share threads and a buffer."""
+
+    group: SenderGroup
+    producers: dict[StreamRef, Producer] = field(factory=dict)
+    """The least recently used first."""
+
+    @classmethod
+    def of(cls, options: SinkOptions) -> ProducerPool:
+        return cls(SenderGroup(options.producer.max_connections, SteadyClock()))
+
+    def close(self) -> None:
+        """Stop the threads. All rows are written."""
+        for producer in self.producers.values():
+            producer.close()
+
+    def abort(self) -> None:
+        """Stop the threads, whatever is written."""
+        for producer in self.producers.values():
+            producer.abort()
+
+
+_idle: dict[Key, ProducerPool] = {}
+"""Pools that no task uses, the least recently used first. A forked process has its own sessions, and so its own keys."""
 
 
 class TaskProducers:
@@ -36,13 +65,16 @@ class TaskProducers:
         self,
         options: SinkOptions,
         open_producer: OpenProducer = open_producer,
-        idle: MutableMapping[Key, Producer] = _idle,
+        idle: dict[Key, ProducerPool] = _idle,
     ) -> None:
         self._options = options
-        self._session = find_session(options.connection)
         self._open_producer = open_producer
         self._idle = idle
-        self._open: dict[StreamRef, Producer] = {}
+        self._key: Key = (find_session(options.connection), options)
+        kept = idle.pop(self._key, None)
+        self._pool = kept or ProducerPool.of(options)
+        self._used: set[StreamRef] = set()
+        """The streams of rows that are not flushed."""
         self._totals = Totals()
 
     def __enter__(self) -> TaskProducers:
@@ -51,18 +83,23 @@ class TaskProducers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for producer in self._open.values():
-            producer.abort()
-        self._open.clear()
+        if error is not None or self._used:
+            self._pool.abort()
+            return
+        self._idle[self._key] = self._pool
+        while len(self._idle) > MOST_POOLS:
+            self._idle.pop(next(iter(self._idle))).close()
 
     def get(self, stream: StreamRef) -> Producer:
-        """Return the producer for *stream*. If too many are open, the least recently used one is flushed first."""
-        producer = self._open.pop(stream, None)
+        """Return the producer for *stream*. If there are too many, the least recently used one is flushed and closed."""
+        producers = self._pool.producers
+        producer = producers.pop(stream, None)
         if producer is None:
-            if len(self._open) >= MOST_OPEN:
-                self._finish(next(iter(self._open)))
-            producer = self._idle.pop(self._key(stream), None) or self._open_producer(self._options, stream)
-        self._open[stream] = producer
+            if len(producers) >= MOST_STREAMS:
+                self._drop(next(iter(producers)))
+            producer = self._open_producer(self._options, stream, self._pool.group)
+        producers[stream] = producer
+        self._used.add(stream)
         return producer
 
     def flush(self) -> Totals:
@@ -72,15 +109,14 @@ class TaskProducers:
         Raises:
             PutError: Some rows could not be written.
         """
-        for stream in list(self._open):
-            self._finish(stream)
+        used = {stream: self._pool.producers[stream] for stream in self._used}
+        for producer in used.values():
+            producer.seal()  # so that the first flush sends what all of them have
+        for stream, producer in used.items():
+            self._totals += producer.flush()
+            self._used.remove(stream)
         return self._totals
 
-    def _finish(self, stream: StreamRef) -> None:
-        self._totals += self._open[stream].flush()
-        self._idle[self._key(stream)] = self._open.pop(stream)
-        while len(self._idle) > MOST_OPEN:
-            self._idle.pop(next(iter(self._idle))).close()
-
-    def _key(self, stream: StreamRef) -> Key:
-        return (self._session, self._options, stream)
+    def _drop(self, stream: StreamRef) -> None:
+        self._totals += self._pool.producers.pop(stream).close()
+        self._used.discard(stream)

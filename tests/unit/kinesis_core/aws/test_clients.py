@@ -47,6 +47,15 @@ def test_opening_a_stream_again_returns_the_same_api() -> None:
     assert stream_client(connection(port=10), ORDERS).client is not opened.client
 
 
+def test_many_streams_are_opened_once() -> None:
+    """A process that goes through 200 streams in turns opens each of them once."""
+    streams = [StreamRef(f"stream-{number}") for number in range(200)]
+    opened = [stream_client(connection(), stream) for stream in streams]
+    assert all(
+        stream_client(connection(), stream) is api for stream, api in zip(streams, opened, strict=True)
+    )
+
+
 def test_sessions_and_clients_are_shared() -> None:
     """A process has one session per credentials, region and proxy, and one client per region called."""
     first = connection()

@@ -334,7 +334,7 @@ def test_garbage_collection_waits_for_no_lock() -> None:
         del writing
     assert holding.is_alive(), "it did not wait"
     done.set()
-    wait_until(lambda: not sender._running_threads)
+    wait_until(lambda: not sender.group.has_threads)
     assert puts.copies() == Counter([b"data"])
 
 

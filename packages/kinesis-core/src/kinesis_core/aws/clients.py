@@ -32,6 +32,8 @@ READ_TIMEOUT_S = 30
 """Kinesis responds in milliseconds, but a page of 10 MiB over a slow line takes seconds."""
 CONNECTIONS = 320
 """As many as planner and reader threads together may use, so that none opens and drops connections all the time."""
+STREAMS = 1024
+"""Clients that a process keeps: more streams than one task reads or writes. A new client makes its first calls anew."""
 
 _TABLES_URL = "AWS_ENDPOINT_URL_DYNAMODB"
 _lock = threading.Lock()
@@ -59,7 +61,7 @@ def find_session(connection: Connection) -> Session:
     return cached_session(connection.credentials, connection.region, connection.proxy_url)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=STREAMS)
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     check_switch()  # not only when the first page comes
     rng = random.Random()  # noqa: S311 # jitter, not a secret

@@ -2,6 +2,7 @@
 
 from kinesis_core.producing.producer import Producer
 from kinesis_core.producing.rows import MAX_KEY_CHARS
+from kinesis_core.producing.sender_group import SenderGroup
 from kinesis_core.producing.settings import MOST_CONNECTIONS, ProducerSettings
 from kinesis_core.producing.totals import Totals
 
@@ -10,5 +11,6 @@ __all__ = [
     "MOST_CONNECTIONS",
     "Producer",
     "ProducerSettings",
+    "SenderGroup",
     "Totals",
 ]

@@ -16,6 +16,7 @@ from attrs import define, evolve, field
 from kinesis_core.errors import PutError
 from kinesis_core.logs import get_logger
 from kinesis_core.model import MAX_PUT_RECORDS
+from kinesis_core.producing.buffer import Buffer
 from kinesis_core.producing.failures import put_error, recreated
 from kinesis_core.producing.in_flight import InFlightCounts
 from kinesis_core.producing.packer import Packer
@@ -58,9 +59,10 @@ class RecordAccumulator:
         rng: random.Random,
         *,
         is_auto: bool = False,
+        buffer: Buffer | None = None,
     ) -> RecordAccumulator:
-        counts = InFlightCounts()
-        router = Router(stream, shards, settings.record_ttl_s, random_keys(rng), is_auto)
+        counts = InFlightCounts(buffer or Buffer())
+        router = Router(stream, shards, settings.record_ttl_s, random_keys(rng), is_auto, counts.buffer)
         packer = Packer(settings, max_record_bytes, counts, settings.aggregation_enabled and not is_auto)
         return cls(stream, settings, router, rng, counts, packer)
 
@@ -82,8 +84,6 @@ class RecordAccumulator:
                 left[queue] = rows
             else:
                 self.packer.pack(queue, rows, state, now_s)
-        if self.is_full and 2 * self.counts.open_aggregate_bytes >= self.counts.held_bytes:
-            self.seal()  # open aggregates fill the buffer, and only batches can be sent
         return left
 
     @property
@@ -94,7 +94,13 @@ class RecordAccumulator:
 
     @property
     def is_full(self) -> bool:
-        return self.counts.held_bytes >= self.settings.buffer_bytes
+        return self.counts.buffer.held_bytes >= self.settings.buffer_bytes
+
+    @property
+    def _is_filled_by_aggregates(self) -> bool:
+        """Whether the buffer is full of open aggregates: only batches can be sent."""
+        buffer = self.counts.buffer
+        return self.is_full and 2 * buffer.open_aggregate_bytes >= buffer.held_bytes
 
     def _regrouped(self, groups: Groups) -> Groups:
         """Return the groups. Rows of shards that are gone by now are grouped by the shards that are open."""
@@ -125,8 +131,9 @@ class RecordAccumulator:
 
     def take(self, now_s: float) -> list[ShardBatch]:
         """Return the batches of the next request. Empty if there are no batches to send yet."""
+        is_filled = self._is_filled_by_aggregates
         for queue in self.router.queues:
-            if queue.open_aggregate is not None and queue.open_aggregate.state.due_s <= now_s:
+            if queue.open_aggregate is not None and (is_filled or queue.open_aggregate.state.due_s <= now_s):
                 self.packer.seal(queue)
         queues = self._ready(now_s)
         return self._fill_request(queues) if self._is_worth_a_request(queues, now_s) else []
@@ -166,7 +173,12 @@ class RecordAccumulator:
             return 0.0
         queues = self.router.queues
         times = [queue.next_s(is_urgent=bool(self.waiting_callers)) for queue in queues if queue.is_sendable]
-        times += [queue.open_aggregate.state.due_s for queue in queues if queue.open_aggregate is not None]
+        is_filled = self._is_filled_by_aggregates
+        times += [
+            now_s if is_filled else queue.open_aggregate.state.due_s
+            for queue in queues
+            if queue.open_aggregate is not None
+        ]
         return max(0.0, min(times) - now_s) if times else None
 
     # Batches whose request is over

@@ -6,6 +6,7 @@ from collections import Counter
 
 from attrs import define, field
 
+from kinesis_core.producing.buffer import Buffer
 from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.totals import Totals
 
@@ -14,6 +15,8 @@ from kinesis_core.producing.totals import Totals
 class InFlightCounts:
     """Each batch is added once and removed once: when it is written, or when its user records are packed again."""
 
+    buffer: Buffer = field(factory=Buffer)
+    """Counts the same bytes, of all producers that share it."""
     batch_bytes: int = field(default=0, init=False)
     open_aggregate_bytes: int = field(default=0, init=False)
     """Bytes in open aggregates, which are not batches yet."""
@@ -39,15 +42,22 @@ class InFlightCounts:
         """Number of user records in batches."""
         return sum(self._unwritten.values())
 
+    def hold(self, *, batch_bytes: int = 0, open_aggregate_bytes: int = 0) -> None:
+        """Count bytes that are held from now on, or no longer if the numbers are negative."""
+        self.batch_bytes += batch_bytes
+        self.open_aggregate_bytes += open_aggregate_bytes
+        self.buffer.held_bytes += batch_bytes + open_aggregate_bytes
+        self.buffer.open_aggregate_bytes += open_aggregate_bytes
+
     def add(self, batch: ShardBatch) -> None:
         self.records_since_wake += len(batch.entries)
         self.bytes_since_wake += batch.size_bytes
-        self.batch_bytes += batch.size_bytes
+        self.hold(batch_bytes=batch.size_bytes)
         self._unwritten[batch.state.generation] += batch.user_records
 
     def remove(self, batch: ShardBatch) -> None:
         generation = batch.state.generation
-        self.batch_bytes -= batch.size_bytes
+        self.hold(batch_bytes=-batch.size_bytes)
         self._unwritten[generation] -= batch.user_records
         if not self._unwritten[generation]:
             del self._unwritten[generation]
@@ -69,5 +79,5 @@ class InFlightCounts:
 
     def clear(self) -> None:
         """Drop the counts of what is held. The totals remain."""
-        self.batch_bytes = self.open_aggregate_bytes = 0
+        self.hold(batch_bytes=-self.batch_bytes, open_aggregate_bytes=-self.open_aggregate_bytes)
         self._unwritten.clear()

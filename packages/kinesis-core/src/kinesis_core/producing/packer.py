@@ -41,7 +41,7 @@ class Packer:
             return
         before_bytes = held_bytes(queue.open_aggregate)
         queue.open_aggregate = self._fill_aggregates(queue, rows, state, queue.open_aggregate)
-        self.counts.open_aggregate_bytes += held_bytes(queue.open_aggregate) - before_bytes
+        self.counts.hold(open_aggregate_bytes=held_bytes(queue.open_aggregate) - before_bytes)
 
     def repack(self, queue: ShardQueue, rows: Rows, state: SendState, *, is_plain: bool = False) -> None:
         """Pack *rows* again, into batches that share with no other rows. With *is_plain*, each row becomes a record."""
@@ -56,7 +56,7 @@ class Packer:
         """Close the open aggregate of the queue and put it into the queue."""
         open_aggregate, queue.open_aggregate = queue.open_aggregate, None
         if open_aggregate is not None:
-            self.counts.open_aggregate_bytes -= held_bytes(open_aggregate)
+            self.counts.hold(open_aggregate_bytes=-held_bytes(open_aggregate))
             self._enqueue(queue, close_aggregate(queue, open_aggregate))
 
     def _fill_aggregates(

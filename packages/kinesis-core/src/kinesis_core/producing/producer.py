@@ -20,6 +20,7 @@ from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.row_columns import columns_of, columns_of_arrays
 from kinesis_core.producing.rows import Rows, check_rows, keys_of
 from kinesis_core.producing.sender import Sender
+from kinesis_core.producing.sender_group import SenderGroup
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.totals import Totals
@@ -54,13 +55,15 @@ class Producer:
         *,
         clock: Clock | None = None,
         rng: random.Random | None = None,
+        group: SenderGroup | None = None,
     ) -> None:
         """For callers with an API object of their own, such as tests. Programs use `open`."""
         self._is_closed = True
         self.settings = settings or ProducerSettings()
         rng = rng or random.Random()  # noqa: S311 # jitter and spreading, not a secret
         clock = clock or SteadyClock()
-        summary = api.describe()
+        group = group or SenderGroup(self.settings.max_connections, clock)
+        summary = group.describe(api)
         shards = first_map(api, summary.name, clock, rng, self.settings.record_ttl_s)
         accumulator = RecordAccumulator.open(
             summary.name,
@@ -69,12 +72,13 @@ class Producer:
             summary.max_record_bytes,
             rng,
             is_auto=summary.is_auto_distributed,
+            buffer=group.buffer,
         )
         self.stream = summary.name
         self._max_record_bytes = summary.max_record_bytes
         self._chunk_rows = _CHUNK_ROWS[self.settings.aggregation_enabled]
         self._chunk_bytes = min(_CHUNK_BYTES, self.settings.buffer_bytes // _PARTS_OF_BUFFER)
-        self._sender = Sender(api, accumulator, clock)
+        self._sender = Sender(api, accumulator, clock, group)
         self._is_closed = False
         TERMINATION.add_writer(self._sender)
 
@@ -116,10 +120,18 @@ class Producer:
 
     @classmethod
     def connect(
-        cls, connection: Connection, stream: StreamRef, settings: ProducerSettings | None = None
+        cls,
+        connection: Connection,
+        stream: StreamRef,
+        settings: ProducerSettings | None = None,
+        group: SenderGroup | None = None,
     ) -> Producer:
-        """Return a producer for *stream*, for the Spark sink. Programs use `open`, which checks and raises likewise."""
-        return cls(stream_client(connection, stream), settings)
+        """
+        Return a producer for *stream*, for the Spark sink. Programs use `open`, which checks and raises likewise.
+
+        The producers of a *group* share its threads and a buffer of `buffer_bytes`.
+        """
+        return cls(stream_client(connection, stream), settings, group=group)
 
     def put(
         self, data: bytes, partition_key: str | None = None, explicit_hash_key: str | None = None
@@ -183,6 +195,10 @@ class Producer:
         size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
         for start in range(0, len(rows), size):
             yield rows if len(rows) <= size else rows.part(start, start + size)
+
+    def seal(self) -> None:
+        """Close open aggregates, so that a flush of another producer of the group sends them too. It waits for nothing."""
+        self._sender.seal()
 
     def flush(self) -> Totals:
         """

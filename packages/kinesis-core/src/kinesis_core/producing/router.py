@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from attrs import define, field
 
+from kinesis_core.producing.buffer import Buffer
 from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.row_columns import RowColumns
 from kinesis_core.producing.rows import Rows
@@ -16,6 +17,7 @@ from kinesis_core.producing.write_window import WriteWindow
 from kinesis_core.throttled import Throttled
 
 _REMEMBERED_KEYS = 65_536
+"""Of all producers that share a buffer."""
 
 Groups = dict[ShardQueue, Rows]
 """Rows by the queue of their shard."""
@@ -33,6 +35,8 @@ class Router:
     """For user records without a key."""
     is_auto: bool = False
     """Whether Kinesis chooses the shards, so that a row may go into any queue."""
+    buffer: Buffer = field(factory=Buffer)
+    """Which the producers share that share also the memory for known keys."""
     _turn: int = field(default=0, init=False)
     """Number of queues that rows were spread over so far: the next rows begin at the next queue."""
     _queues: dict[str, ShardQueue] = field(factory=dict, init=False)
@@ -94,7 +98,7 @@ class Router:
     def _route(self, key: str) -> ShardQueue:
         queue = self._routes.get(key)
         if queue is None:
-            if len(self._routes) >= _REMEMBERED_KEYS:
+            if len(self._routes) >= _REMEMBERED_KEYS * self.buffer.share:
                 self._routes.clear()
             queue = self._routes[key] = self._queue_of(hash_of(key))
         return queue

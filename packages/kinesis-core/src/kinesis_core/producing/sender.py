@@ -1,4 +1,4 @@
-"""The threads of a producer: they take requests out of the accumulator, send them, and handle the responses."""
+"""The sender of a producer: callers add to its accumulator, and threads send what is in it and handle the responses."""
 
 from __future__ import annotations
 
@@ -21,62 +21,56 @@ from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import Misrouted, ResponseHandler
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.sender_group import SenderGroup
 from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
 from kinesis_core.termination import TERMINATION
-from kinesis_core.threads import start_threads
 
 log = get_logger("kinesis_core")
 
 _LONGEST_SLEEP_S = 5.0
 """After that, a thread looks whether the producer ends. `end_soon` cannot wake it if another thread has the lock."""
-THREAD_BYTES = 8 * 1024 * 1024
-"""What a thread needs for its request, which has 2 MiB of records: the request itself, and what it is made of."""
 
 
 @define(eq=False)
 class Sender:
-    """Guards an accumulator with a lock: callers add to it, and threads of the sender empty it."""
+    """Guards an accumulator with the lock of a group: callers add to it, and the threads of the group empty it."""
 
     api: PutApi
     accumulator: RecordAccumulator
     clock: Clock
+    group: SenderGroup
     responses: ResponseHandler = field(init=False)
+    is_stopped: bool = field(default=False, init=False)
+    in_flight: int = field(default=0, init=False)
+    looks_at_s: float = field(default=-math.inf, init=False)
+    """These three are for the group."""
     _reshards: Reshards = field(init=False)
     _watch: StreamWatch = field(init=False)
-    _lock: threading.RLock = field(factory=threading.RLock, init=False)
-    """Re-entrant: garbage collection or a signal may end the producer, in any thread and at any instruction."""
+    _lock: threading.RLock = field(init=False)
     _work: threading.Condition = field(init=False)
-    """Notified when a request may be ready, or will be earlier than the threads wake up."""
     _progress: threading.Condition = field(init=False)
-    """Notified when records that callers wait for are written, or never will be."""
-    _waiting_for_room: int = field(default=0, init=False)
-    """Number of callers that wait for room."""
+    """Those of the group."""
     _flushing: list[int] = field(factory=list, init=False)
     """The generations that callers wait for."""
-    _threads: list[threading.Thread] = field(factory=list, init=False)
-    _running_threads: int = field(default=0, init=False)
     _is_closing: bool = field(default=False, init=False)
     """Whether no more rows are accepted."""
     _is_ending: bool = field(default=False, init=False)
-    """Whether the threads stop once everything is written: the producer was collected, or its process ends."""
+    """Whether to stop once everything is written: the producer was collected, or its process ends."""
     _is_killed: bool = field(default=False, init=False)
     """Whether the process is killed after that. Callers then wait for the end."""
     _last_generation: int | None = field(default=None, init=False)
     """The flush of the end, once it has begun."""
-    _is_stopped: bool = field(default=False, init=False)
     _is_failure_reported: bool = field(default=False, init=False)
-    _next_wake_s: float = field(default=math.inf, init=False)
-    """When the first of the waiting threads wakes up by itself."""
     _process: int = field(factory=os.getpid, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._lock, self._work, self._progress = self.group.lock, self.group.work, self.group.progress
         self.responses = ResponseHandler(self.accumulator)
-        self._reshards = Reshards(self.api, self.responses, self.clock, self._lock, lambda: self._is_stopped)
+        self._reshards = Reshards(self.api, self.responses, self.clock, self._lock, lambda: self.is_stopped)
         self._watch = StreamWatch(self._reshards, self.clock, self._lock)
-        self._work = threading.Condition(self._lock)
-        self._progress = threading.Condition(self._lock)
+        self.group.add(self)
 
     # Called by callers' threads
 
@@ -89,8 +83,7 @@ class Sender:
         """
         self._check_threads()
         with self._lock:
-            if not self._threads:
-                self._start()
+            self.group.start()
             groups = self.accumulator.group(rows)
             left = self._offer(groups)
             self._wake_threads()
@@ -106,17 +99,23 @@ class Sender:
         return self.accumulator.offer(groups, self.clock.now_s())
 
     def _wait_for_room(self, left: Groups) -> None:
-        self.accumulator.waiting_callers += 1
-        self._waiting_for_room += 1
+        self.group.waiting_for_room += 1
         try:
-            while left:
-                self._work.notify()
-                self._progress.wait()
-                left = self._offer(left)
-            self._work.notify()
+            with self.group.hurrying():
+                while left:
+                    self._progress.wait()
+                    left = self._offer(left)
+                    self.looks_at_s = -math.inf
+                    self._work.notify()
         finally:
-            self.accumulator.waiting_callers -= 1
-            self._waiting_for_room -= 1
+            self.group.waiting_for_room -= 1
+
+    def seal(self) -> None:
+        """Close the open aggregates, so that a flush of another sender of the group sends them too."""
+        self._check_threads()
+        with self._lock:
+            self.accumulator.seal()
+            self.looks_at_s = -math.inf
 
     def flush(self) -> Totals:
         """Wait until everything put so far is written. Returns what happened since the last flush."""
@@ -124,16 +123,14 @@ class Sender:
         with self._lock:
             self._check()
             generation = self.accumulator.begin_generation()
-            self.accumulator.waiting_callers += 1
             self._flushing.append(generation)
             try:
-                self._work.notify()  # a thread that takes a request wakes another one for the rest
-                while not self.accumulator.counts.is_written(generation):
-                    self._check()
-                    self._progress.wait()
-                self._check_failure()  # after it, nothing is left to be written
+                with self.group.hurrying():  # a thread that takes a request wakes another one for the rest
+                    while not self.accumulator.counts.is_written(generation):
+                        self._check()
+                        self._progress.wait()
+                    self._check_failure()  # after it, nothing is left to be written
             finally:
-                self.accumulator.waiting_callers -= 1
                 self._flushing.remove(generation)
             self._watch.on_flushed()
             return self.accumulator.counts.take_totals()
@@ -141,7 +138,7 @@ class Sender:
     def finish(self) -> Totals:
         """Accept no more rows, and flush. A failure that a caller or the log has got already is not raised again."""
         self._check_process()
-        if self._is_ending and not self._running_threads:
+        if self._is_ending and self.is_stopped:
             return self.accumulator.counts.take_totals()  # what was held was written when the process ended
         self._check_threads()
         with self._lock:
@@ -162,8 +159,9 @@ class Sender:
             return
         self._is_killed = self._is_killed or is_killed
         self._is_ending = True
-        if not self._threads:
-            TERMINATION.remove_writer(self)
+        self.looks_at_s = -math.inf
+        if not self.group.has_threads:
+            self._settle()
         elif self._lock.acquire(blocking=False):
             try:
                 self._work.notify_all()
@@ -171,10 +169,12 @@ class Sender:
                 self._lock.release()
 
     def join(self) -> None:
-        """Wait until the threads have ended."""
+        """Wait until everything is written, or never will be."""
         with self._lock:
             self._work.notify_all()
-        self._join()
+            while not self.is_stopped and self.group.has_threads:
+                self._progress.wait()
+            self._settle()
 
     def log_unwritten(self) -> None:
         """Log what is not written, because the wait for the threads is interrupted."""
@@ -184,11 +184,11 @@ class Sender:
             )
 
     def cancel(self) -> None:
-        """Let the threads end after the responses that they wait for."""
+        """Let the threads send no more, after the responses that they wait for."""
+        self.is_stopped = True
         if not self.is_here:
             return
         with self._lock:
-            self._is_stopped = True
             self._work.notify_all()
             self._progress.notify_all()
 
@@ -196,13 +196,8 @@ class Sender:
         """Send no more, and wait for the last response."""
         self.cancel()
         if self.is_here:
-            self._join()
+            self.group.stop(self)
             TERMINATION.remove_writer(self)
-
-    def _join(self) -> None:
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
 
     @property
     def is_here(self) -> bool:
@@ -231,7 +226,7 @@ class Sender:
 
     def _check(self) -> None:
         self._check_failure()
-        if self._is_stopped:
+        if self.is_stopped:
             raise self._closed_error()
 
     def _check_failure(self) -> None:
@@ -245,63 +240,37 @@ class Sender:
     def _wake_threads(self) -> None:
         """Wake a thread if a request may be full, or if all threads would sleep too long."""
         counts = self.accumulator.counts
+        self.looks_at_s = -math.inf
         due_s = self.clock.now_s() + self.accumulator.settings.record_max_buffered_time_s
         is_much = counts.records_since_wake >= MAX_PUT_RECORDS or counts.bytes_since_wake >= REQUEST_BYTES
-        if is_much or due_s < self._next_wake_s:
+        if is_much or due_s < self.group.next_wake_s:
             counts.records_since_wake = counts.bytes_since_wake = 0
             self._work.notify()
 
-    def _start(self) -> None:
-        wanted = self.accumulator.settings.max_connections
-        self._threads = start_threads(self._run, "kinesis-put", wanted, THREAD_BYTES)
-        self._running_threads = len(self._threads)
+    # Called by the group
 
-    # Called by the sender's threads
+    def take(self, now_s: float) -> Sequence[ShardBatch]:
+        """Return the next request; an empty one if there is none yet, or if this is the end."""
+        if self._is_ending and self._is_all_written() and not self.in_flight:
+            self._settle()
+            self.cancel()  # wakes all threads and callers
+            return []
+        request = self.accumulator.take(now_s)
+        wait_s = self.accumulator.wait_s(now_s)
+        self.looks_at_s = now_s + (_LONGEST_SLEEP_S if wait_s is None else min(_LONGEST_SLEEP_S, wait_s))
+        if self.accumulator.failure is not None:
+            self._progress.notify_all()
+        return request
 
-    def _run(self) -> None:
-        try:
-            while request := self._wait_for_request():
-                self._send(request)
-                del request  # else a waiting thread keeps the records that it sent last
-        except BaseException as error:
-            with self._lock:
-                held = self.accumulator.held_records
-                self.accumulator.fail(internal_error(self.accumulator.stream, error, held))
-                self._progress.notify_all()
-            raise
-        finally:
-            self._on_thread_ended()
+    def hurry(self, callers: int) -> None:
+        """Count *callers* that wait: while there are some, batches are sent before they are due."""
+        self.accumulator.waiting_callers += callers
+        self.looks_at_s = -math.inf
 
-    def _on_thread_ended(self) -> None:
-        with self._lock:
-            self._running_threads -= 1
-            if self._running_threads:
-                return
-            failure = self.accumulator.failure
-            if self._is_ending and failure is not None and not self._is_failure_reported:
-                self._log_lost(self.accumulator.lost_records, str(failure))
-        TERMINATION.remove_writer(self)
-
-    def _log_lost(self, user_records: int, reason: str) -> None:
-        self._is_failure_reported = True
-        log.warning("records.lost", stream=self.accumulator.stream, user_records=user_records, reason=reason)
-
-    def _wait_for_request(self) -> Sequence[ShardBatch]:
-        """Wait for the next request and return it. Returns an empty one when the producer is stopped."""
-        with self._lock:
-            while not self._is_stopped:
-                if self._is_ending and self._is_all_written():
-                    self.cancel()
-                    break
-                now_s = self.clock.now_s()
-                request = self.accumulator.take(now_s)
-                wait_s = self.accumulator.wait_s(now_s)
-                if request:
-                    if wait_s is not None and now_s + wait_s < self._next_wake_s:
-                        self._work.notify()  # another thread handles the rest
-                    return request
-                self._sleep(now_s, wait_s)
-        return []
+    def break_down(self, error: BaseException) -> None:
+        """Fail because of *error*, which no code handles."""
+        held = self.accumulator.held_records
+        self.accumulator.fail(internal_error(self.accumulator.stream, error, held))
 
     def _is_all_written(self) -> bool:
         """Begin the last flush, if it has not begun, and return whether it is over."""
@@ -310,19 +279,19 @@ class Sender:
             self.accumulator.waiting_callers += 1
         return self.accumulator.counts.is_written(self._last_generation)
 
-    def _sleep(self, now_s: float, wait_s: float | None) -> None:
-        """Wait for work. Only the thread that wakes up first waits with a timeout."""
-        wait_s = _LONGEST_SLEEP_S if wait_s is None else min(_LONGEST_SLEEP_S, wait_s)
-        wakes_s = now_s + wait_s
-        if wakes_s >= self._next_wake_s:
-            self._work.wait()
-            return
-        self._next_wake_s = wakes_s
-        self._work.wait(wait_s)
-        if self._next_wake_s == wakes_s:
-            self._next_wake_s = math.inf
+    def _settle(self) -> None:
+        """Stop after the last response: the end of the process need not wait any more. A failure that no caller has got is logged."""
+        self.is_stopped = True
+        if self.accumulator.failure is not None and not self._is_failure_reported:
+            self._log_lost(self.accumulator.lost_records, str(self.accumulator.failure))
+        TERMINATION.remove_writer(self)
 
-    def _send(self, request: Sequence[ShardBatch]) -> None:
+    def _log_lost(self, user_records: int, reason: str) -> None:
+        self._is_failure_reported = True
+        log.warning("records.lost", stream=self.accumulator.stream, user_records=user_records, reason=reason)
+
+    def send(self, request: Sequence[ShardBatch]) -> None:
+        """Send *request*, and handle the response."""
         if self._watch.is_current(request):
             misrouted = self._put(request)
             self._handle_misrouted(
@@ -358,5 +327,5 @@ class Sender:
         is_over = self.accumulator.failure is not None or any(
             map(self.accumulator.counts.is_written, self._flushing)
         )
-        if is_over or self._waiting_for_room:
+        if is_over or self.group.waiting_for_room:
             self._progress.notify_all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.errors import OptionError
@@ -39,8 +39,6 @@ SINK_OPTIONS = OptionTable(
     hints=KAFKA_SINK_HINTS,
 )
 
-ROUTED_BUFFER_BYTES = 2 * 1024 * 1024
-"""The buffer for each stream where rows name their stream: all buffers share the memory of a task."""
 _PATHS = ("path", "paths")
 """Spark's names for the argument of save() and start()."""
 
@@ -79,21 +77,20 @@ class SinkOptions:
             )
         return SinkOptions(
             connection=connection,
-            producer=_read_producer(values, routes_rows=not connection.streams),
+            producer=_read_producer(values),
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             ignored=values.ignored + _ignored_paths(given),
         )
 
 
-def _read_producer(values: Values, *, routes_rows: bool) -> ProducerSettings:
-    settings = ProducerSettings(
+def _read_producer(values: Values) -> ProducerSettings:
+    return ProducerSettings(
         aggregation_enabled=values[AGGREGATION_ENABLED],
         aggregation_max_size=values[AGGREGATION_MAX_SIZE],
         record_max_buffered_time_s=values[RECORD_MAX_BUFFERED_TIME],
         max_connections=min(values[MAX_CONNECTIONS], MOST_CONNECTIONS),
         record_ttl_s=values[RECORD_TTL],
     )
-    return evolve(settings, buffer_bytes=ROUTED_BUFFER_BYTES) if routes_rows else settings
 
 
 def _ignored_paths(given: Mapping[str, object]) -> tuple[str, ...]:

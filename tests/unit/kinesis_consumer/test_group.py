@@ -20,12 +20,19 @@ from kinesis_consumer.delivery.taken import UNCOMMITTED_S
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
-from kinesis_core import AccessDeniedError, DataLossError, StreamRecreatedError, UnavailableError
+from kinesis_core import (
+    AccessDeniedError,
+    DataLossError,
+    ProcessLimitError,
+    StreamRecreatedError,
+    UnavailableError,
+)
 from kinesis_core.leases import Item
 from kinesis_core.model import Page, Shard
 from kinesis_core.termination import TERMINATION
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
+from support.few_threads import FewThreads
 from support.lease_faults import FaultyTable
 from support.waiting import PATIENCE_S, wait_until
 
@@ -74,6 +81,26 @@ def test_a_group_delivers_all_records_in_order() -> None:
     assert by_shard == {
         shard_id: [record.data for record in shard.records] for shard_id, shard in stream.shards.items()
     }
+
+
+def test_few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group reads all shards and renews all leases with one thread for each, where it would have several."""
+    stream = new_stream(3)
+    fill(stream, 30)
+    FewThreads(5).allow(monkeypatch)
+    with new_group(stream, settings=ONE_BY_ONE) as group:
+        assert len(read(group, 30)) == 30
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 2])
+def test_too_few_threads(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
+    """A group that cannot have its own three threads is not entered, and leaves none of them."""
+    group = new_group(new_stream(1))
+    system = FewThreads(allowed).allow(monkeypatch)
+    with pytest.raises(ProcessLimitError):
+        group.__enter__()
+    assert len(system.started) == allowed
+    assert not any(thread.is_alive() for thread in group._threads._threads)
 
 
 def test_one_batch_of_a_shard_is_out_at_a_time() -> None:

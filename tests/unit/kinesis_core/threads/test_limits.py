@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import ProcessLimit
-from kinesis_core.threads import ProcessLimits, find_limits
+from kinesis_core.threads import ProcessLimits, find_limits, limits
 from kinesis_core.threads.limits import STACK_BYTES
 
 MIB = 1024 * 1024
@@ -20,14 +22,14 @@ LIMITS = st.builds(
 
 
 @given(LIMITS, st.integers(1, 1000), AMOUNTS)
-def test_there_is_always_a_thread(limits: ProcessLimits, wanted: int, each_bytes: int) -> None:
+def test_there_is_always_a_thread(found: ProcessLimits, wanted: int, each_bytes: int) -> None:
     """At least one thread is tried, and never more than wanted. Those after the first one fit into what is left."""
-    count = limits.affordable(wanted, each_bytes)
+    count = found.affordable(wanted, each_bytes)
     assert 1 <= count <= wanted
-    if count > 1 and limits.address_space_bytes is not None:
-        assert count * (each_bytes + STACK_BYTES) <= limits.address_space_bytes - limits.used_bytes
-    if count > 1 and limits.tasks is not None:
-        assert 2 * count <= limits.tasks_left
+    if count > 1 and found.address_space_bytes is not None:
+        assert count * (each_bytes + STACK_BYTES) <= found.address_space_bytes - found.used_bytes
+    if count > 1 and found.tasks is not None:
+        assert 2 * count <= found.tasks_left
 
 
 @given(st.integers(1, 1000), AMOUNTS)
@@ -37,7 +39,7 @@ def test_no_limits(wanted: int, each_bytes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "limit", "text"),
+    ("found", "limit", "text"),
     [
         (
             ProcessLimits(600 * MIB, 599 * MIB, user_threads=60_000),
@@ -57,9 +59,9 @@ def test_no_limits(wanted: int, each_bytes: int) -> None:
         (ProcessLimits(tasks=100, tasks_left=5), ProcessLimit.OTHER, "Check the limits of the container"),
     ],
 )
-def test_which_limit_is_reached(limits: ProcessLimits, limit: ProcessLimit, text: str) -> None:
+def test_which_limit_is_reached(found: ProcessLimits, limit: ProcessLimit, text: str) -> None:
     """The error names the limit that is reached. It pickles, as Spark does with it."""
-    error = pickle.loads(pickle.dumps(limits.no_thread()))  # noqa: S301 # our own bytes
+    error = pickle.loads(pickle.dumps(found.no_thread()))  # noqa: S301 # our own bytes
     assert error.limit is limit
     assert str(error).startswith(f"This process can start no further thread. {text}")
 
@@ -73,7 +75,23 @@ def test_no_memory() -> None:
     assert ProcessLimits(user_threads=64).no_memory() is None
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+@pytest.mark.parametrize(("most", "tasks", "left"), [("100\n", 100, 2), ("max\n", None, 0)])
+def test_limit_of_a_container(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: str, tasks: int | None, left: int
+) -> None:
+    """The nearest cgroup that has a limit counts. A root has no file."""
+    group = tmp_path / "system.slice" / "job"
+    group.mkdir(parents=True)
+    (group / "pids.max").write_text(most)
+    (group / "pids.current").write_text("98\n")
+    monkeypatch.setattr(limits, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(limits, "_own_cgroups", lambda: "12:cpu,cpuacct:/\n0::/system.slice/job\n")
+    found = find_limits()
+    assert (found.tasks, found.tasks_left) == (tasks, left)
+
+
 def test_limits_of_this_process() -> None:
     """The limits can be read. What is in use is more than nothing where it counts."""
-    limits = find_limits()
-    assert limits.used_bytes > 0 or limits.address_space_bytes is None
+    found = find_limits()
+    assert found.used_bytes > 0 or found.address_space_bytes is None

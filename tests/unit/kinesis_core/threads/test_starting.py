@@ -152,7 +152,7 @@ import resource, threading
 from kinesis_core.threads import find_limits, start_threads
 
 used_bytes = find_limits().used_bytes
-limit = used_bytes + 96 * 1024 * 1024
+limit = used_bytes + {left_mib} * 1024 * 1024
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 together, kept = threading.Barrier(17), []
 
@@ -162,16 +162,18 @@ def run():
 
 threads = {starts}
 together.wait(60)
+grown_mib = (find_limits().used_bytes - used_bytes) // (1024 * 1024)
 [thread.join() for thread in threads]
-print(len(kept), threading.stack_size())
+print(len(kept), threading.stack_size(), grown_mib)
 """
 
 
 @LINUX
-def test_limited_address_space() -> None:
-    """96 MiB are enough for 16 threads, and threads of others have the stacks that they had."""
-    starts = "start_threads(run, 'kinesis-test', 16)"
-    ran = subprocess.run(
-        [sys.executable, "-c", LIMITED.format(starts=starts)], capture_output=True, text=True, check=False
-    )
-    assert ran.stdout.split() == ["16", "0"], ran.stderr
+@pytest.mark.parametrize(("left_mib", "most_mib"), [(96, 96), (4096, 256)])
+def test_limited_address_space(left_mib: int, most_mib: int) -> None:
+    """16 threads reserve less than 256 MiB of what is left, and 96 MiB do. Threads of others have the stacks that they had."""
+    program = LIMITED.format(starts="start_threads(run, 'kinesis-test', 16)", left_mib=left_mib)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    threads, stack_bytes, grown_mib = map(int, ran.stdout.split())
+    assert (threads, stack_bytes) == (16, 0), ran.stderr
+    assert grown_mib <= most_mib

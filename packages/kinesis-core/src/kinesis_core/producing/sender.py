@@ -83,6 +83,7 @@ class Sender:
         """
         self._check_threads()
         with self._lock:
+            self._check()
             self.group.start()
             groups = self.accumulator.group(rows)
             left = self._offer(groups)

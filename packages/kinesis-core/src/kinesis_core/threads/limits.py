@@ -127,9 +127,13 @@ def _folders() -> list[Path]:
     """Return the folders of this process's cgroup: of version 2, or of the controller of version 1. A container sees its own."""
     groups: list[Path] = []
     with suppress(OSError, ValueError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+        for line in _own_cgroups().splitlines():
             _, controllers, path = line.split(":", 2)
             if controllers in ("", "pids"):
                 root = _CGROUPS / controllers
                 groups += [root / path.lstrip("/"), root]
     return groups
+
+
+def _own_cgroups() -> str:
+    return Path("/proc/self/cgroup").read_text()

@@ -9,8 +9,9 @@ from attrs import evolve
 
 from kinesis_consumer import GroupSettings, WorkerNameInUseError
 from kinesis_consumer.assignment import Mode, Namesakes, WorkerReport
-from kinesis_consumer.leases import assign, release
-from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.leases import assign, new_item, release
+from kinesis_consumer.stores import MemoryTable, Update
+from kinesis_consumer.worker import GroupTables, await_own_name
 from kinesis_core.leases import Lease
 from support.consumer_groups import fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock
@@ -104,6 +105,17 @@ def test_a_lease_of_a_namesake() -> None:
     assert namesakes.may_take(lease, holds_any=False)
 
 
+def test_a_lease_that_had_other_owners_meanwhile() -> None:
+    """Their writes are none of a process with this name, although the mark is still there: a KCL leaves it."""
+    clock = FakeClock()
+    namesakes, lease = Namesakes("host-1", DURATION_S, clock, "mine"), evolve(MINE, process="other host-1")
+    assert not namesakes.may_take(lease, holds_any=False)
+    clock.sleep(3600)
+    assert not namesakes.may_take(evolve(lease, counter=999), holds_any=False)
+    clock.sleep(DURATION_S)
+    assert namesakes.may_take(evolve(lease, counter=999), holds_any=False)
+
+
 @pytest.mark.parametrize(
     ("mine", "other", "holds_any", "ends"),
     [("1", "2", False, True), ("2", "1", False, True), ("1", "2", True, False), ("2", "1", True, True)],
@@ -158,6 +170,22 @@ def test_a_lease_that_is_let_go_loses_its_mark() -> None:
     """Released or assigned, it is no lease of that process any more: whoever gets it under the same name need not wait."""
     for update in (release(MINE), assign(MINE, "host-1")):
         assert "workerProcess" in update.remove
+
+
+def test_marks_of_a_process_that_was_killed() -> None:
+    """Where others have the leases by now, they are cleared: one that is handed over to the next process is taken at once."""
+    table, clock = MemoryTable(), FakeClock()
+    threads = new_group(new_stream(), table, worker="host-1", clock=clock)._threads
+    for shard, owner in enumerate(("host-2", "host-1")):
+        lease = make_lease(shard, owner)
+        table.create(lease.key, new_item(lease))
+        table.update(Update(lease.key, {}, {"leaseOwner": owner, "workerProcess": "old host-1"}))
+    before = leases_of(table)
+    await_own_name(threads.worker, GroupTables(table), list(before.values()), lambda call: call())
+    assert [lease.process for lease in leases_of(table).values()] == [None, "old host-1"]
+    assert [lease.counter for lease in leases_of(table).values()] == [
+        lease.counter for lease in before.values()
+    ]
 
 
 @pytest.mark.parametrize("mode", Mode)

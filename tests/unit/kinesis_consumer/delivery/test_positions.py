@@ -88,6 +88,8 @@ def test_emptiness_without_the_retention() -> None:
         "1 4966/2 soon",
         "1 never 17",
         "1 4966/2 17 24 5",
+        "1 4966/2 soon 24",
+        "1 4966/2 17 soon",
         "1 4966/2 \u0661",
     ],
 )

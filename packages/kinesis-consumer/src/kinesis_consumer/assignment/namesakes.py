@@ -21,6 +21,8 @@ MOVES = 2
 """So many writes show that a process runs. A leader may have written one: it gives a lease again to the name that had it."""
 LOOKS = 6
 """Looks in one lease duration, in which a process renews its leases three times."""
+FORGOTTEN = 3
+"""A lease that was not looked at for so many durations had other owners meanwhile."""
 WATCHED = 3
 """A process that runs renews all its leases, so watching some of them is enough."""
 
@@ -32,6 +34,8 @@ class _Sighting:
     counter: int
     changed_s: float
     """When the counter was first seen with this value."""
+    looked_s: float
+    """When the lease was looked at last."""
 
 
 def _new_process() -> str:
@@ -117,13 +121,12 @@ class Namesakes:
         return process if worker == self.worker else None
 
     def _look(self, lease: Lease, process: str) -> _Sighting:
-        seen = self._seen.get(lease.key)
-        if seen is None or seen.process != process:
-            seen = _Sighting(process, lease.counter, lease.counter, self.clock.now_s())
-        elif seen.counter != lease.counter:
-            seen = evolve(seen, counter=lease.counter, changed_s=self.clock.now_s())
-        self._seen[lease.key] = seen
-        return seen
+        seen, now_s = self._seen.get(lease.key), self.clock.now_s()
+        if seen is None or seen.process != process or now_s - seen.looked_s > FORGOTTEN * self.duration_s:
+            seen = _Sighting(process, lease.counter, lease.counter, now_s, now_s)
+        changed_s = seen.changed_s if seen.counter == lease.counter else now_s
+        self._seen[lease.key] = evolve(seen, counter=lease.counter, changed_s=changed_s, looked_s=now_s)
+        return self._seen[lease.key]
 
     def _runs(self, seen: _Sighting) -> bool:
         return seen.counter - seen.first >= MOVES

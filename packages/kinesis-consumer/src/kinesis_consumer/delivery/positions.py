@@ -64,12 +64,17 @@ def read_emptiness(lease: Lease) -> Emptiness | None:
     """Return until when no record after the checkpoint arrived; None if that is not known."""
     if lease.empty_until is None:
         return None
-    form, text, *numbers = [*lease.empty_until.split(" "), ""]
-    checkpoint = parse_checkpoint(text) if form == _FORM else None
-    known = [int(number) for number in numbers if number.isascii() and number.isdigit()]
-    if checkpoint is None or checkpoint > lease.checkpoint or not 1 <= len(known) <= 2:
+    form, *parts = lease.empty_until.split(" ")
+    if form != _FORM or len(parts) not in (2, 3) or not all(map(_is_number, parts[1:])):
         return None
-    return Emptiness(*known)
+    checkpoint = parse_checkpoint(parts[0])
+    if checkpoint is None or checkpoint > lease.checkpoint:
+        return None
+    return Emptiness(*map(int, parts[1:]))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def parse_checkpoint(text: str) -> LeaseCheckpoint | None:

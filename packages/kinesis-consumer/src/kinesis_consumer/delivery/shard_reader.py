@@ -14,7 +14,7 @@ from kinesis_consumer.delivery.memory import MemoryUse
 from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
 from kinesis_consumer.delivery.positions import Emptiness, describe_batch, describe_emptiness
-from kinesis_consumer.delivery.starting import refused_position, start_of
+from kinesis_consumer.delivery.starting import names_record, refused_position, start_of
 from kinesis_consumer.delivery.waiting import Waiting
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease
@@ -148,7 +148,7 @@ class ShardReader:
             limit = min(MAX_PAGE_RECORDS, self.settings.max_batch_records)
             return self.pages.next(self.shard_id, self._position, limit)
         except InvalidRequestError as error:
-            if self._is_proven:
+            if self._is_proven or not names_record(self.held.lease):
                 raise
             raise refused_position(self.held.lease, self.stream, error) from error
 

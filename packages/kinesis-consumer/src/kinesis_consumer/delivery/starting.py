@@ -39,11 +39,16 @@ def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[Shar
     return ShardOffset(cut, empty_ms), None
 
 
+def names_record(lease: Lease) -> bool:
+    """Return whether *lease* says by a record where its shard is read from."""
+    return lease.checkpoint.is_number or lease.pending is not None
+
+
 def refused_position(lease: Lease, stream: str, error: InvalidRequestError) -> StreamRecreatedError:
     """Return the error of a lease whose position Kinesis refuses: a record of another stream."""
     return StreamRecreatedError(
         f"Kinesis refuses the position of the lease of {lease.shard_id}: no stream {stream} of now had this record. It was deleted and "
-        f"created again, or somebody has changed the lease. {NEW_LEASES} [stream={stream} shard={lease.shard_id}] {error}"
+        f"created again, or somebody has changed the lease. {NEW_LEASES} ({error}) [stream={stream} shard={lease.shard_id}]"
     )
 
 

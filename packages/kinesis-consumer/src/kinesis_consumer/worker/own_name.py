@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from kinesis_consumer.assignment import WorkerReport, read_leases, read_report
-from kinesis_consumer.stores import ItemTable
+from kinesis_consumer.stores import ItemTable, Update
 from kinesis_consumer.worker.tables import GroupTables
 from kinesis_consumer.worker.worker import Worker
-from kinesis_core.leases import Item, Lease
+from kinesis_core.leases import PROCESS, Item, Lease
 
 Patiently = Callable[[Callable[[], Item | None]], Item | None]
 """Makes a call, and again while its errors are retryable."""
@@ -37,4 +37,13 @@ def await_own_name(
         reports = (read_report(item) for table in found for item in get(table, worker.name))
         return max(filter(None, reports), key=lambda report: report.updated, default=None)
 
+    def clear(lease: Lease) -> Item | None:
+        update = Update(lease.key, expect={PROCESS: lease.process}, remove=(PROCESS,))
+        return patiently(lambda: tables.leases.update(update))
+
     worker.namesakes.await_end(leases, look_at, find_report)
+    for lease in leases:
+        if worker.namesakes.has(lease) and lease.actual_owner != worker.name:
+            clear(
+                lease
+            )  # a KCL has taken it from a process that was killed, and may hand it over to this one

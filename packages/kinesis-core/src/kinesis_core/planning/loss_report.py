@@ -84,7 +84,8 @@ def describe(loss: Loss, cut: Cut) -> str:
         case RecordExpired(number, oldest):
             return f"record {number} expired before it was read, and {_left(oldest)}"
         case PositionExpired(number, oldest):
-            return f"record {number} is not in the shard, records after it may have expired before they were read, and {_left(oldest)}"
+            may = "" if oldest else "records after it may have expired before they were read, "
+            return f"record {number} is not in the shard, {may}and {_left(oldest)}"
         case OffsetExpired(age_ms, hours, oldest):
             # Only a record that is gone says so: the retention was shorter for a while.
             is_early = age_ms < hours * HOUR_MS - MARGIN_MS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from attrs import frozen
 
 from kinesis_core.leases import AT_TIMESTAMP, LATEST, Lease, LeaseCheckpoint
@@ -9,6 +11,8 @@ from kinesis_core.model import MIN_RETENTION_HOURS
 
 _FORM = "1"
 """The version of both descriptions. One of another version counts for nothing, as one that a KCL has made invalid."""
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_CHECKPOINT = re.compile(r"([0-9]{1,129}|[A-Z_]+)(?:/([0-9]{1,18}))?")
 
 
 @frozen
@@ -65,7 +69,7 @@ def read_emptiness(lease: Lease) -> Emptiness | None:
     if lease.empty_until is None:
         return None
     form, *parts = lease.empty_until.split(" ")
-    if form != _FORM or len(parts) not in (2, 3) or not all(map(_is_number, parts[1:])):
+    if form != _FORM or len(parts) not in (2, 3) or not all(map(_NUMBER.fullmatch, parts[1:])):
         return None
     checkpoint = parse_checkpoint(parts[0])
     if checkpoint is None or checkpoint > lease.checkpoint:
@@ -73,15 +77,10 @@ def read_emptiness(lease: Lease) -> Emptiness | None:
     return Emptiness(*map(int, parts[1:]))
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
-
-
 def parse_checkpoint(text: str) -> LeaseCheckpoint | None:
     """Return the checkpoint that *text*, `str` of one, stands for; None if it is something else."""
-    number, _, sub = text.partition("/")
-    is_valid = number.isascii() and (number.isdigit() or number.isupper()) and (not sub or sub.isdigit())
-    return LeaseCheckpoint(number, int(sub or 0)) if is_valid else None
+    found = _CHECKPOINT.fullmatch(text)
+    return LeaseCheckpoint(found[1], int(found[2] or 0)) if found else None
 
 
 def starts_at_a_time(lease: Lease) -> bool:

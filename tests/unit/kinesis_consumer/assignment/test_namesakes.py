@@ -23,6 +23,11 @@ Change = Callable[[Lease, float], Lease | None]
 """What becomes of a lease after so many seconds."""
 
 
+def mark(process: str, worker: str = "host-1") -> str:
+    """Return the mark in the leases of a process."""
+    return str(Namesakes(worker, DURATION_S, FakeClock(), process).mark["workerProcess"])
+
+
 def wait(
     leases: Sequence[Lease] = (MINE,),
     change: Change = lambda lease, _: lease,
@@ -56,7 +61,7 @@ def test_a_new_name_is_not_waited_for() -> None:
 
 def test_the_name_of_a_process_that_was_killed() -> None:
     """It is waited for as long as a lease is valid. Then its leases are free at once."""
-    killed = evolve(MINE, process="old host-1")
+    killed = evolve(MINE, process=mark("old"))
     passed_s, namesakes = wait([killed])
     assert passed_s == pytest.approx(DURATION_S)
     assert namesakes.may_take(killed, holds_any=False)
@@ -85,18 +90,17 @@ def test_a_leader_that_writes_once() -> None:
     assert passed_s == pytest.approx(DURATION_S)
 
 
-@pytest.mark.parametrize("process", [None, "any host-2", "mine host-1"])
+@pytest.mark.parametrize("process", [None, "", "any", mark("any", "host-2"), mark("mine")])
 def test_a_lease_of_no_namesake(process: str | None) -> None:
     """A lease that a leader gave to this worker is taken at once, whoever had it before."""
     namesakes = Namesakes("host-1", DURATION_S, FakeClock(), "mine")
-    assert namesakes.mark == {"workerProcess": "mine host-1"}
     assert namesakes.may_take(evolve(MINE, process=process), holds_any=False)
 
 
 def test_a_lease_of_a_namesake() -> None:
     """It is free once it stands still for as long as it is valid."""
     clock = FakeClock()
-    namesakes, lease = Namesakes("host-1", DURATION_S, clock, "mine"), evolve(MINE, process="other host-1")
+    namesakes, lease = Namesakes("host-1", DURATION_S, clock, "mine"), evolve(MINE, process=mark("other"))
     assert not namesakes.may_take(lease, holds_any=False)
     clock.sleep(6)
     lease = evolve(lease, counter=6)
@@ -108,7 +112,7 @@ def test_a_lease_of_a_namesake() -> None:
 def test_a_lease_that_had_other_owners_meanwhile() -> None:
     """Their writes are none of a process with this name, although the mark is still there: a KCL leaves it."""
     clock = FakeClock()
-    namesakes, lease = Namesakes("host-1", DURATION_S, clock, "mine"), evolve(MINE, process="other host-1")
+    namesakes, lease = Namesakes("host-1", DURATION_S, clock, "mine"), evolve(MINE, process=mark("other"))
     assert not namesakes.may_take(lease, holds_any=False)
     clock.sleep(3600)
     assert not namesakes.may_take(evolve(lease, counter=999), holds_any=False)
@@ -125,11 +129,9 @@ def test_one_of_two_processes_goes_on(mine: str, other: str, *, holds_any: bool,
     clock = FakeClock()
     namesakes = Namesakes("host-1", DURATION_S, clock, mine)
     for counter in (5, 6):
-        assert not namesakes.may_take(
-            evolve(MINE, process=f"{other} host-1", counter=counter), holds_any=holds_any
-        )
+        assert not namesakes.may_take(evolve(MINE, process=mark(other), counter=counter), holds_any=holds_any)
         clock.sleep(1)
-    last = evolve(MINE, process=f"{other} host-1", counter=7)
+    last = evolve(MINE, process=mark(other), counter=7)
     if ends:
         with pytest.raises(WorkerNameInUseError):
             namesakes.may_take(last, holds_any=holds_any)
@@ -179,10 +181,10 @@ def test_marks_of_a_process_that_was_killed() -> None:
     for shard, owner in enumerate(("host-2", "host-1")):
         lease = make_lease(shard, owner)
         table.create(lease.key, new_item(lease))
-        table.update(Update(lease.key, {}, {"leaseOwner": owner, "workerProcess": "old host-1"}))
+        table.update(Update(lease.key, {}, {"leaseOwner": owner, "workerProcess": mark("old")}))
     before = leases_of(table)
     await_own_name(threads.worker, GroupTables(table), list(before.values()), lambda call: call())
-    assert [lease.process for lease in leases_of(table).values()] == [None, "old host-1"]
+    assert [lease.process for lease in leases_of(table).values()] == [None, mark("old")]
     assert [lease.counter for lease in leases_of(table).values()] == [
         lease.counter for lease in before.values()
     ]
@@ -214,3 +216,8 @@ def test_the_one_that_ends_lets_no_lease_of_the_other_go() -> None:
     second.coordinator.step()
     second.coordinator.close()
     assert leases_of(table) == before
+
+
+def test_a_mark_is_short() -> None:
+    """However long the name of the worker is, the item of a lease fits into one write unit."""
+    assert len(Namesakes("w" * 255, DURATION_S, FakeClock()).mark["workerProcess"]) == 25  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection
+from hashlib import sha256
 
 from attrs import define, evolve, field, frozen
 
@@ -23,6 +24,8 @@ LOOKS = 6
 """Looks in one lease duration, in which a process renews its leases three times."""
 FORGOTTEN = 3
 """A lease that was not looked at for so many durations had other owners meanwhile."""
+_DIGITS = 12
+"""Digits of what tells processes and names apart. A lease must fit into 1 KB, for which DynamoDB charges one write."""
 WATCHED = 3
 """A process that runs renews all its leases, so watching some of them is enough."""
 
@@ -39,7 +42,7 @@ class _Sighting:
 
 
 def _new_process() -> str:
-    return uuid.uuid4().hex
+    return uuid.uuid4().hex[:_DIGITS]
 
 
 @define
@@ -57,7 +60,7 @@ class Namesakes:
     @property
     def mark(self) -> Item:
         """What a lease gets that this process takes."""
-        return {PROCESS: f"{self.process} {self.worker}"}
+        return {PROCESS: f"{self.process} {self._digest}"}
 
     def has(self, lease: Lease) -> bool:
         """Return whether another process with the name of this worker has marked *lease*."""
@@ -117,8 +120,13 @@ class Namesakes:
 
     def _marked_by(self, lease: Lease) -> str | None:
         """Return the process that has taken *lease* under the name of this worker, if any."""
-        process, _, worker = (lease.process or "").partition(" ")
-        return process if worker == self.worker else None
+        process, _, digest = (lease.process or "").partition(" ")
+        return process if digest == self._digest else None
+
+    @property
+    def _digest(self) -> str:
+        """What stands for the name of the worker, which may be long."""
+        return sha256(self.worker.encode()).hexdigest()[:_DIGITS]
 
     def _look(self, lease: Lease, process: str) -> _Sighting:
         seen, now_s = self._seen.get(lease.key), self.clock.now_s()

@@ -98,7 +98,7 @@ class Lease:
     same name. An attribute of this project, too; leases that a KCL creates are without it.
     """
     process: str | None = None
-    """The process that took the lease, and the name of its worker. An attribute of this project, too."""
+    """The process that took the lease, and a digest of the name of its worker. An attribute of this project, too."""
     starting_ms: int | None = None
     """
     Where reading starts exactly if the checkpoint is LATEST or AT_TIMESTAMP, in milliseconds since the epoch. An attribute of this

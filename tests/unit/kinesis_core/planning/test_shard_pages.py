@@ -7,8 +7,8 @@ import random
 import pytest
 from attrs import define, field
 
-from kinesis_core.errors import DataLossError
-from kinesis_core.model import After, Record, ShardOffset, TrimHorizon
+from kinesis_core.errors import DataLossError, StreamRecreatedError
+from kinesis_core.model import After, Page, Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream, Mood
 
@@ -162,3 +162,27 @@ def test_the_known_retention_costs_no_call() -> None:
     calls = dict(resumed.stream.calls)
     assert pages.kept_hours() == 24
     assert resumed.stream.calls == calls
+
+
+def test_a_stream_that_was_created_again_is_noticed_though_no_call_shows_it() -> None:
+    """What iterators of a deleted stream answer is not documented. If they go on without a record, ten minutes pass at most."""
+
+    class SilentStream(FakeStream):
+        def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
+            if int(iterator) < self._created_iterator:
+                return Page([], 0, iterator)
+            return super().get_records(iterator, limit, with_data, shard_id)
+
+    clock = FakeClock()
+    stream = SilentStream(clock).create(1)
+    pages = ShardPages.of("orders", stream, PlanSettings(), clock, random.Random(1))
+    pages.begin()
+    start = pages.next(SHARD, ShardOffset(TrimHorizon()), 10).end
+    clock.sleep(60)
+    stream.recreate(2)
+    for _ in range(8):
+        clock.sleep(60)
+        start = pages.next(SHARD, start, 10).end
+    clock.sleep(61)
+    with pytest.raises(StreamRecreatedError):
+        pages.next(SHARD, start, 10)

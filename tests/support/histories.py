@@ -161,11 +161,13 @@ def put(stream: FakeStream, where: int, count: int, every_s: float) -> None:
 
 
 def reshard(stream: FakeStream, kind: str, where: int) -> None:
-    shards = stream.open_shards()
+    """Split a shard, or merge two neighbours: Kinesis refuses others."""
+    shards = sorted(stream.open_shards(), key=lambda shard_id: stream.shards[shard_id].hash_start)
     if kind == "split" and len(shards) < 8:
         stream.split(shards[where % len(shards)])
     elif kind == "merge" and len(shards) > 1:
-        stream.merge(shards[where % len(shards)], shards[(where + 1) % len(shards)])
+        left = where % (len(shards) - 1)
+        stream.merge(shards[left], shards[left + 1])
 
 
 def assert_everything_once(stream: FakeStream, batches: list[Read], expected: set[str]) -> None:

@@ -20,11 +20,9 @@ from kinesis_core import (
     Totals,
 )
 from kinesis_core.aggregation import unpack
-from kinesis_core.aws import Connection, StreamRef, stream_client
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
 from kinesis_emulator.requests import Request
-from support.fake_stream import FakeClock
 from support.loops import variants
 from support.mishaps import Mishaps
 
@@ -229,20 +227,14 @@ def _ranges(emulator: Emulator) -> dict[str, tuple[int, int]]:
 
 def test_a_service_that_stays_away_is_a_failure_in_time(emulator: Emulator) -> None:
     """An outage does not block the producer, and drops nothing silently: the error has the last response."""
-    clock = FakeClock()
 
     def refuse(request: Request) -> Fault | None:
-        if request.action != "PutRecords":
-            return None
-        clock.sleep(1)
-        return Fault("InternalFailure", status=500)
+        return Fault("InternalFailure", status=500) if request.action == "PutRecords" else None
 
     emulator.settings.fault = refuse
-    orders = StreamRef("orders")
-    api = stream_client(Connection((orders,), "us-east-1", emulator.endpoint_url, KEYS), orders)
-    with Producer(api, ProducerSettings(record_ttl_s=0.5), clock=clock) as producer:
+    with open_producer(emulator, record_ttl_s=0.5) as producer:
         producer.put(b"data", "key")
-        with pytest.raises(PutError, match=r"not written within 0\.5 s: InternalFailure 1") as caught:
+        with pytest.raises(PutError, match=r"accepted nothing for 0\.5 s: InternalFailure 1") as caught:
             producer.flush()
     assert caught.value.counts == {"InternalFailure": 1}
 

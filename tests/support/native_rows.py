@@ -59,4 +59,4 @@ def make_router(starts: set[int]) -> Router:
         Shard(f"shardId-{index:012d}", None, None, first, last, 1, None)
         for index, (first, last) in enumerate(zip(ordered, ends, strict=True))
     )
-    return Router(shards, 1.0, random_keys(random.Random(0)))
+    return Router("orders", shards, 1.0, random_keys(random.Random(0)))

@@ -53,3 +53,17 @@ def test_only_what_was_refused_is_written_again(
     frame = spark.range(3000).selectExpr("cast(id as string) data")
     write(frame, sink_options(stream, aggregationEnabled="false"))
     assert sorted(int(record.data) for record in emulator.records(stream.name)) == list(range(3000))
+
+
+def test_tasks_share_a_busy_shard(spark: SparkSession, emulator: Emulator, make_stream: MakeStream) -> None:
+    """
+    Two tasks have more rows for one shard than it accepts within recordTtlMs. Neither fails, and each row is written once.
+    """
+    stream = make_stream(shards=1)
+    emulator.settings.limits = type(emulator.settings.limits)(
+        describe_stream_summary_per_s=None, write_bytes_per_s=200_000
+    )
+    frame = spark.range(2000, numPartitions=2).selectExpr("concat(id, repeat('x', 995)) data")
+    write(frame, sink_options(stream, recordTtlMs="1000", aggregationMaxSize="20000"))
+    rows = Counter(int(record.data.rstrip(b"x")) for record in user_records(emulator, stream.name))
+    assert rows == Counter(range(2000))

@@ -139,8 +139,10 @@ class Sender:
     def finish(self) -> Totals:
         """Accept no more rows, and flush. A failure that a caller or the log has got already is not raised again."""
         self._check_process()
-        if self._is_ending and self.is_stopped:
-            return self.accumulator.counts.take_totals()  # what was held was written when the process ended
+        if self._is_ending:  # the process ends, and the threads write what is held
+            if self.is_here:
+                self.join()
+            return self.accumulator.counts.take_totals()
         self._check_threads()
         with self._lock:
             self._is_closing = True
@@ -179,10 +181,10 @@ class Sender:
 
     def log_unwritten(self) -> None:
         """Log what is not written, because the wait for the threads is interrupted."""
-        if not self._is_failure_reported:
-            self._log_lost(
-                self.accumulator.held_records, "the program was interrupted while it waited for Kinesis"
-            )
+        with self._lock:
+            held = self.accumulator.held_records
+        if held:
+            self._log_lost(held, "the program was interrupted while it waited for Kinesis")
 
     def cancel(self) -> None:
         """Let the threads send no more, after the responses that they wait for."""

@@ -281,6 +281,17 @@ def test_a_throttled_shard_is_asked_for_less() -> None:
     assert sizes == [500, 187, 140, 105]
 
 
+def test_a_throttled_shard_gets_a_probe_in_each_request() -> None:
+    """One record larger than the window of its shard joins a request of other shards, whichever shard comes first."""
+    for seed in range(10):
+        desk = Desk.open(FakePuts().create(2), PLAIN, seed)
+        desk.accumulator.router.queue(FIRST).window.window_s = 0.02
+        desk.put(rows(1, 50_000, LOW))
+        desk.put(rows(100, hash_key=HIGH))
+        desk.accumulator.waiting_callers += 1
+        assert {batch.shard_id for batch in take(desk)} == {FIRST, SECOND}
+
+
 @pytest.mark.tests
 def test_what_waits_for_a_hot_shard_is_written_in_time() -> None:
     """
@@ -435,6 +446,18 @@ def test_an_error_does_not_deny_what_may_be_true() -> None:
     ) in str(failure_of(desk))
 
 
+def test_an_error_does_not_deny_a_misplaced_aggregate() -> None:
+    """An aggregate in another shard is in the stream for consumers that deliver everything. The error says so."""
+    desk = Desk.open(FakePuts().create(2))
+    desk.put(rows(3, hash_key=LOW))
+    desk.clock.sleep(1)
+    misrouted = desk.responses.on_response(take(desk), PutResponse(0, [PutResult(SECOND)]), desk.clock.now)
+    desk.responses.settle_misrouted(misrouted)
+    denied = AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
+    desk.responses.on_request_failed(take(desk), denied, desk.clock.now)
+    assert "3 of them may be in the stream" in str(failure_of(desk))
+
+
 def test_a_refusal_for_good_is_a_failure_at_once() -> None:
     """A missing permission is not retried. The error names the IAM action."""
     desk = Desk.open(FakePuts().create(1))
@@ -471,7 +494,9 @@ def test_after_a_failure_nothing_is_held_or_sent() -> None:
     assert failure_of(desk).counts == {"AccessDeniedException": 400}
     assert "500 more user records may not be in the stream either" in str(failure_of(desk))
     assert desk.accumulator.counts.is_written(generation)
+    assert desk.accumulator.lost_records == 900
     desk.responses.on_response(request, PutResponse(0, ()), desk.clock.now)
+    assert desk.accumulator.lost_records == 400
     assert desk.accumulator.counts.take_totals().user_records == 500
     assert desk.accumulator.counts.held_bytes == 0
 

@@ -3,7 +3,7 @@ Starts threads, with little memory where memory is limited, and fewer than wante
 
 A limit of the address space (RLIMIT_AS) counts what threads reserve: a stack of 8 MiB, and an arena of 64 to 128 MiB in which
 glibc allocates memory for a thread. So 16 threads reserve 2 GiB and use a few MiB of it. Under such a limit threads get small
-stacks, and share two arenas.
+stacks, and share the arena of the process. Python's lock keeps them from waiting for it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kinesis_core.threads.limits import STACK_BYTES, ProcessLimits, find_limits
 
 log = get_logger("kinesis_core")
 
-_M_ARENA_MAX, _ARENAS = -8, 2
-"""The name of mallopt's parameter in malloc.h, and its value. One arena makes threads wait for each other."""
+_M_ARENA_MAX, _ARENAS = -8, 1
+"""The name of mallopt's parameter in malloc.h, and its value: the arena of the process, which reserves nothing in advance."""
 _starting = threading.Lock()
 """The size of stacks is one for all threads of the process."""
 
@@ -95,7 +95,7 @@ def _sparing_memory() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _share_arenas() -> None:
-    """Let the threads of this process share two arenas, if its C library is glibc."""
+    """Let the threads of this process share its arena, if its C library is glibc."""
     with suppress(ImportError, OSError, AttributeError):
         import ctypes
 

@@ -464,11 +464,11 @@ def test_another_server(kinesis: CommandLine, witness: str) -> None:
     assert sorted(shown) == sorted(data.decode() for data in stream.payloads)
 
 
-def test_hash_keys_are_escaped(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """The explicit hash key of a user record is text from the producer."""
+def test_keys_are_escaped(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """The partition key of a user record is text from the producer. What is no explicit hash key is not shown."""
     stream = create(1)
-    emulator.put(stream, aggregate([("c-1", "\33[31m", b"one")]), "a")
-    assert kinesis("tail", stream, *NOW, "-f", "%h").lines == [r"\x1b[31m"]
+    emulator.put(stream, aggregate([("\33[31m", "\33[31m", b"one")]), "a")
+    assert kinesis("tail", stream, *NOW, "-f", "%k %h").lines == [r"\x1b[31m -"]
 
 
 @pytest.mark.parametrize("closed", variants(["0<&-", "2>&-"]))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         MalformedResponseError,
         OffsetError,
         OptionError,
+        ProcessLimit,
         ProcessLimitError,
         PutError,
         ResourceInUseError,
@@ -64,7 +65,7 @@ else:
             "kinesis_core.batch": "Batch",
             "kinesis_core.errors": (
                 "AccessDeniedError DataLossError InvalidRecordError InvalidRequestError KinesisError "
-                "MalformedResponseError OffsetError OptionError ProcessLimitError PutError "
+                "MalformedResponseError OffsetError OptionError ProcessLimit ProcessLimitError PutError "
                 "ResourceInUseError ServiceError StaleListingError StreamNotFoundError StreamNotReadyError "
                 "StreamRecreatedError "
                 "TableLayoutError TableNotFoundError ThrottledError UnavailableError WireFormatError"
@@ -107,6 +108,7 @@ __all__ = [
     "PerShard",
     "PerStream",
     "PlanSettings",
+    "ProcessLimit",
     "ProcessLimitError",
     "Producer",
     "ProducerSettings",

@@ -124,7 +124,7 @@ def test_a_witness_whose_stream_is_being_created() -> None:
     """kinesis-local lists the shards of a stream that is CREATING, refuses all else, and has other words for it."""
     with kinesis_local(creating_s=3.0) as endpoint_url:
         make_client(endpoint_url).create_stream(StreamName=STREAM, ShardCount=2)
-        at = {"region": REGION, "endpoint_url": endpoint_url, "credentials": KEYS}
+        at: dict[str, Any] = {"region": REGION, "endpoint_url": endpoint_url, "credentials": KEYS}
         with Producer.open(STREAM, **at) as producer:
             producer.put_columns(RECORDS, [data.decode() for data in RECORDS])
         read = Stream.open(STREAM, **at).read("TRIM_HORIZON").records()

@@ -46,6 +46,9 @@ class Producer:
     Records of one partition key may be stored in another order than they were put, because PutRecords keeps no order.
     After a `PutError` a producer accepts no more records. Those put since the last flush may or may not be in the
     stream.
+
+    A producer that is not closed writes what it holds when it is collected, when the program ends, and at SIGTERM (if
+    it was opened in the main thread, and the program has no handler of its own). Errors are then only logged.
     """
 
     def __init__(

@@ -17,8 +17,6 @@ from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.producing.write_window import BYTES_PER_S, RECORDS_PER_S
 from support.fake_puts import THROTTLED, Desk, FakePuts
 
-LATENCY_S = 0.02
-
 
 class Quota(Protocol):
     """What one shard accepts."""
@@ -88,6 +86,7 @@ class BusyShard:
     """A shard, and the producers that write to it."""
 
     quota: Quota
+    latency_s: float = 0.02
     writers: list[Writer] = field(factory=list)
     now_s: float = 0.0
     _events: list[tuple[float, int, Callable[[], None]]] = field(factory=list)
@@ -124,7 +123,7 @@ class BusyShard:
                 break
             writer.in_flight += 1
             writer.requests += 1
-            self._at(self.now_s + LATENCY_S, lambda request=request: self._respond(writer, request))  # type: ignore[misc]
+            self._at(self.now_s + self.latency_s, lambda request=request: self._respond(writer, request))  # type: ignore[misc]
         if writer.is_flushing and accumulator.counts.is_written(0):
             writer.done_s = self.now_s
         elif (wait_s := accumulator.wait_s(self.now_s)) is not None and not writer.is_over:

@@ -25,8 +25,10 @@ def rows(size_bytes: int, total_bytes: int) -> Iterator[Rows]:
         yield Rows([data] * min(500, left), [key] * min(500, left))
 
 
-def busy(quota: Callable[[], Quota], producers: int, size_bytes: int, total_bytes: int) -> BusyShard:
-    shard = BusyShard(quota())
+def busy(
+    quota: Callable[[], Quota], producers: int, size_bytes: int, total_bytes: int, latency_s: float = 0.02
+) -> BusyShard:
+    shard = BusyShard(quota(), latency_s)
     for seed in range(producers):
         shard.add(rows(size_bytes, total_bytes), PLAIN, seed)
     return shard
@@ -67,13 +69,18 @@ def test_producers_share_a_shard(quota: Callable[[], Quota], size_bytes: int) ->
     assert max(longest_pause_s(writer, 120) for writer in shard.writers) < 10
 
 
-@quotas
-def test_a_producer_without_others_uses_the_quota(quota: Callable[[], Quota]) -> None:
-    """A producer that has a shard for itself uses nine tenths of the quota, and few of its requests are refused."""
-    shard = busy(quota, 1, 50 * 1024, 200 * MIB)
+@pytest.mark.parametrize(
+    ("quota", "latency_s", "part"),
+    [(Bucket, 0.02, 0.95), (Bucket, 0.3, 0.95), (Seconds, 0.02, 0.9), (Seconds, 0.3, 0.8)],
+)
+def test_a_producer_without_others_uses_the_quota(
+    quota: Callable[[], Quota], latency_s: float, part: float
+) -> None:
+    """A producer that has a shard for itself uses nearly all of the quota, also with slow responses, in few requests."""
+    shard = busy(quota, 1, 50 * 1024, 200 * MIB, latency_s)
     shard.run(until_s=120)
     [writer] = shard.writers
-    assert writer.taken_bytes(20, 120) > 0.9 * 100 * MIB
+    assert writer.taken_bytes(20, 120) > part * 100 * MIB
     assert writer.requests < 120 * 10
 
 

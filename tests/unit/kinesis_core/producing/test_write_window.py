@@ -25,12 +25,12 @@ def test_the_first_window_is_a_second_of_the_quota(window: WriteWindow) -> None:
 
 def test_the_window_grows_with_what_is_accepted(window: WriteWindow) -> None:
     """Until the first throttle, the window grows by what the shard accepted. Small records count by number."""
-    window.accepted(500, 100, NOW, RNG)
+    window.accepted(500, 100, RNG)
     assert window.window_s == 1.5
-    window.accepted(1, 1024 * 1024, NOW, RNG)
+    window.accepted(1, 1024 * 1024, RNG)
     assert window.window_s == 2.5
     for _ in range(20):
-        window.accepted(1_000, 100, NOW, RNG)
+        window.accepted(1_000, 100, RNG)
     assert (window.window_s, window.rests_until_s) == (7.5, 0.0)
 
 
@@ -58,16 +58,19 @@ def test_the_rate_grows_equally_fast_for_everyone(window: WriteWindow) -> None:
         window.throttled(0, 0, 1, NOW, RNG)
         window.window_s = rate_s
         for _ in range(10):
-            window.accepted(int(window.window_s * 100), 1, NOW, RNG)  # what it sends in a tenth of a second
+            window.accepted(int(window.window_s * 100), 1, RNG)  # what it sends in a tenth of a second
         assert window.window_s == pytest.approx(rate_s + 0.1, rel=0.02)
 
 
 def test_a_producer_keeps_to_its_rate(window: WriteWindow) -> None:
-    """Requests rest for as long as their records take at the rate, with jitter of a half, and for one second and a half at most."""
+    """
+    Requests rest for as long as their records take at the rate, counted from when they are sent, with jitter of a half, and
+    for one second and a half at most.
+    """
     window.throttled(0, 0, 1, NOW, RNG)
     for rate_s, rest_s in ((0.5, 0.1), (0.1, 0.5), (0.02, 1.0)):
-        window.window_s, window.rests_until_s = rate_s, 0.0
-        window.accepted(50, 1, NOW, RNG)
+        window.window_s, window.rests_until_s, window.sent_s = rate_s, 0.0, NOW
+        window.accepted(50, 1, RNG)
         assert rest_s / 2 <= window.rests_until_s - NOW <= 1.5 * rest_s
 
 
@@ -78,7 +81,7 @@ def test_rests_grow_with_jitter_up_to_two_seconds(window: WriteWindow) -> None:
         window.rests_until_s = 0.0
         window.failed(NOW, rng)
         assert longest_s / 2 <= window.rests_until_s - NOW <= longest_s
-    window.accepted(1, 1, NOW, rng)
+    window.accepted(1, 1, rng)
     window.rests_until_s = 0.0
     window.failed(NOW, rng)
     assert window.rests_until_s - NOW <= 0.05

@@ -136,7 +136,7 @@ class RecordAccumulator:
             if queue.open_aggregate is not None and (is_filled or queue.open_aggregate.state.due_s <= now_s):
                 self.packer.seal(queue)
         queues = self._ready(now_s)
-        return self._fill_request(queues) if self._is_worth_a_request(queues, now_s) else []
+        return self._fill_request(queues, now_s) if self._is_worth_a_request(queues, now_s) else []
 
     def _ready(self, now_s: float) -> list[ShardQueue]:
         return [
@@ -149,7 +149,7 @@ class RecordAccumulator:
         records = sum(queue.waiting_records for queue in queues)
         return records >= MAX_PUT_RECORDS or sum(queue.waiting_bytes for queue in queues) >= REQUEST_BYTES
 
-    def _fill_request(self, queues: Sequence[ShardQueue]) -> list[ShardBatch]:
+    def _fill_request(self, queues: Sequence[ShardQueue], now_s: float) -> list[ShardBatch]:
         first = self.rng.randrange(len(queues))  # so that no queue is always the last
         request: list[ShardBatch] = []
         room_records, room_bytes = MAX_PUT_RECORDS, REQUEST_BYTES
@@ -161,6 +161,7 @@ class RecordAccumulator:
                 room_bytes -= batch.size_bytes
                 request.append(batch)
         for batch in request:
+            batch.queue.window.sent_s = now_s
             if batch.state.is_unsure:
                 self.counts.totals["resent"] += batch.user_records
                 batch.state = evolve(batch.state, is_unsure=False)

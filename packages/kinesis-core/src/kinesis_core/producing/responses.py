@@ -103,7 +103,7 @@ class ResponseHandler:
                 queue.window.failed(now_s, rng)
                 queue.patience.failed(now_s)
             else:
-                queue.window.accepted(part.records, part.size_bytes, now_s, rng)
+                queue.window.accepted(part.records, part.size_bytes, rng)
         for batch in refused:
             totals["throttled" if batch.queue in throttled else "failed"] += len(batch.entries)
 

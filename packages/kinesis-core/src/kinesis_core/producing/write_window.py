@@ -44,6 +44,8 @@ class WriteWindow:
 
     window_s: float = _FIRST_WINDOW_S
     rests_until_s: float = 0.0
+    sent_s: float = 0.0
+    """When the last request was sent. The rests between requests count from then, so that slow responses cost no rate."""
     _failures: int = 0
     _cut_s: float | None = None
     """When a throttle last reduced the rate."""
@@ -70,7 +72,7 @@ class WriteWindow:
     def _requests(self) -> int:
         return 1 if self._cut_s is None else _REQUESTS_PER_WINDOW
 
-    def accepted(self, records: int, size_bytes: int, now_s: float, rng: random.Random) -> None:
+    def accepted(self, records: int, size_bytes: int, rng: random.Random) -> None:
         """Grow the window: the shard accepted all its records of a request."""
         self._failures = 0
         took_s = _quota_s(records, size_bytes)
@@ -79,7 +81,7 @@ class WriteWindow:
             return
         pace_s = min(_LONGEST_PACE_S, took_s / self.window_s)
         self._grow(_GROWTH * pace_s)
-        self._rest(pace_s, now_s, rng)
+        self._rest(pace_s, self.sent_s, rng)
 
     def throttled(
         self, records: int, size_bytes: int, refused: int, now_s: float, rng: random.Random
@@ -102,8 +104,8 @@ class WriteWindow:
     def _grow(self, by_s: float) -> None:
         self.window_s = min(LONGEST_WINDOW_S, self.window_s + by_s)
 
-    def _rest(self, seconds: float, now_s: float, rng: random.Random) -> None:
-        self.rests_until_s = max(self.rests_until_s, now_s) + seconds * rng.uniform(0.5, 1.5)
+    def _rest(self, seconds: float, from_s: float, rng: random.Random) -> None:
+        self.rests_until_s = max(self.rests_until_s, from_s) + seconds * rng.uniform(0.5, 1.5)
 
 
 def _quota_s(records: int, size_bytes: int) -> float:

@@ -41,11 +41,16 @@ def status_of(stream: Stream, settings: Settings, now_ms: int) -> StreamStatus:
     """Return what DescribeStreamSummary says of *stream*."""
     if stream.deleting_ms is not None:
         return "DELETING"
-    if now_ms < stream.created_ms + settings.creating_s * 1000:
+    if _lasts(stream.created_ms, settings.creating_s, now_ms):
         return "CREATING"
-    if stream.changed_ms is not None and now_ms < stream.changed_ms + settings.updating_s * 1000:
+    if stream.changed_ms is not None and _lasts(stream.changed_ms, settings.updating_s, now_ms):
         return "UPDATING"
     return "ACTIVE"
+
+
+def _lasts(since_ms: int, for_s: float, now_ms: int) -> bool:
+    """Return whether what began then and lasts so long is not over. The clock may be set back before its begin."""
+    return 0 <= now_ms - since_ms < for_s * 1000
 
 
 def check_status(stream: Stream, action: str, settings: Settings, now_ms: int) -> None:
@@ -57,7 +62,7 @@ def check_status(stream: Stream, action: str, settings: Settings, now_ms: int) -
     if action in _IN_ANY_STATUS:
         return
     status = status_of(stream, settings, now_ms)
-    if now_ms < stream.created_ms + (settings.creating_s + settings.settling_s) * 1000:
+    if _lasts(stream.created_ms, settings.creating_s + settings.settling_s, now_ms):
         status = "CREATING"
         if action in _PUTS:
             raise stream_not_found(stream.name, stream.account_id)

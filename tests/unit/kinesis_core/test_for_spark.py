@@ -55,7 +55,7 @@ from kinesis_core.for_spark import plain_errors
 from kinesis_core.producing.failures import internal_error
 
 {before}
-errors = {{"read": MemoryError(), "write": internal_error("orders", MemoryError())}}
+errors = {{"read": MemoryError(), "write": internal_error("orders", MemoryError(), 3)}}
 try:
     with plain_errors():
         raise errors["{what}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_consumer.worker import WorkerThreads
+from kinesis_core.termination import TERMINATION
 from support.waiting import PATIENCE_S
 
 
@@ -18,3 +19,9 @@ def _patient_close(monkeypatch: pytest.MonkeyPatch) -> None:
 def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let threads of a group look often at their clock, which is a quick one or a test's own."""
     monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 0.01)
+
+
+@pytest.fixture(autouse=True)
+def _no_producers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no producer count that another test of this process has left open: the handler of SIGTERM stays as long as there is one."""
+    monkeypatch.setattr(TERMINATION, "_writers", set())

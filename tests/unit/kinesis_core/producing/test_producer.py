@@ -293,12 +293,13 @@ def test_a_reshard_while_writing() -> None:
     assert puts.listings > 1
 
 
-def test_a_forgotten_producer_warns() -> None:
+def test_a_forgotten_producer_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Garbage collection of an open producer warns, as for a file, and its records are written. Without records it says
     nothing.
     """
     gc.freeze()  # the collection skips what other tests left
+    monkeypatch.setattr(TERMINATION, "_writers", set())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         puts = FakePuts().create(1)

@@ -10,7 +10,7 @@ import pytest
 from kinesis_consumer import ConsumerGroup, GroupSettings, MemoryLeases
 from kinesis_core import Producer, ServiceError, Stream
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, Fault, Request
 from support.statuses import PASSING, RECORDS, STREAM, emulator_in
 from support.streams import KEY_ID, REGION, SECRET, make_client
 from support.user_records import data_of
@@ -117,6 +117,23 @@ def test_a_stream_that_is_deleted_is_not_waited_for(way: Callable[[Emulator], ob
         with pytest.raises(ServiceError, match="DELETING"):
             way(emulator)
         assert emulator.calls.count() < 20
+
+
+@pytest.mark.parametrize("code", ["ResourceNotFoundException", "ResourceInUseException"])
+def test_a_consumer_is_registered_once_the_stream_is_known_everywhere(code: str) -> None:
+    """A refusal of the stream as a whole passes here too. It is not taken for a consumer of that name that exists."""
+    with emulator_in("UPDATING") as emulator:
+        left = [1, 1]
+
+        def refuse(request: Request) -> Fault | None:
+            if request.action != "RegisterStreamConsumer" or not left:
+                return None
+            left.pop()
+            return Fault(code, message=f"Stream {STREAM} under account 000000000000 is not there.")
+
+        emulator.settings.updating_s, emulator.settings.fault = 0.0, refuse
+        assert sorted(read_by_fan_out(emulator)) == RECORDS
+    assert not left
 
 
 @pytest.mark.witness

@@ -11,11 +11,21 @@ from attrs import define, field
 
 from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.aws.service_clock import ServiceClock
-from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, malformed, translate
+from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, malformed, not_ready, translate
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError, MalformedResponseError, ServiceError
+from kinesis_core.errors import (
+    InvalidRequestError,
+    MalformedResponseError,
+    ResourceInUseError,
+    ServiceError,
+    StreamNotFoundError,
+)
 
 T = TypeVar("T")
+
+DESCRIBE = "DescribeStreamSummary"
+_USABLE = ("CREATING", "ACTIVE", "UPDATING")
+"""The statuses of a stream that can be used, if not yet."""
 
 
 def read_text(facts: Mapping[str, Any], name: str) -> str:
@@ -107,8 +117,26 @@ class BotoCaller:
         return response
 
     def _explain(self, action: str, where: Mapping[str, str], error: Exception) -> ServiceError:
-        """Return our error for one of `CALL_ERRORS`."""
-        return translate(action, self._target(where), error)
+        """
+        Return our error for one of `CALL_ERRORS`. It says that the stream is not ready, if a description contradicts a refusal.
+
+        Just after a stream is ACTIVE, some of Kinesis' servers do not know it yet, or take it for one that is CREATING.
+        """
+        refusal = translate(action, self._target(where), error)
+        text = _text_about_stream(error, refusal)
+        status = self._status() if text and action != DESCRIBE else ""
+        if status not in _USABLE:
+            return refusal
+        what = f"{refusal.code} (request id {refusal.request_id or 'none'}): {text.rstrip('.')}, but its status is {status}"
+        return not_ready(action, self._target(where), what, refusal.code, refusal.request_id)
+
+    def _status(self) -> str:
+        """Return the status of the stream by one call; "" if that fails, too."""
+        try:
+            response = self.client.describe_stream_summary(**self._stream)
+            return read_text(response["StreamDescriptionSummary"], "StreamStatus")
+        except (*CALL_ERRORS, *MALFORMED):  # the refusal is reported
+            return ""
 
     def _malformed(
         self, action: str, where: Mapping[str, str], error: Exception, response: Mapping[str, Any]
@@ -123,3 +151,12 @@ class BotoCaller:
 
     def _note_time(self, response: Mapping[str, Any]) -> None:
         self._service.note(response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))
+
+
+def _text_about_stream(error: Exception, refusal: ServiceError) -> str:
+    """Return the text of a refusal that concerns the stream as a whole, and no shard or consumer of it; else ""."""
+    is_refusal = isinstance(refusal, (StreamNotFoundError, ResourceInUseError))
+    if not is_refusal or not isinstance(error, botocore.exceptions.ClientError):
+        return ""
+    text = str(error.response.get("Error", {}).get("Message", ""))
+    return text if text.startswith("Stream ") else ""

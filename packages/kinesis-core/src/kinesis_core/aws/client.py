@@ -7,18 +7,16 @@ Rare calls go through the botocore client. Calls whose number grows with shards 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from attrs import define, field
-from botocore.exceptions import ClientError
 
-from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
+from kinesis_core.aws.calls import DESCRIBE, BotoCaller, read_optional_text, read_text
 from kinesis_core.aws.fast_path import BODY, STRATEGY, FastPath
 from kinesis_core.aws.retry import Throttles, log_retry
 from kinesis_core.aws.service_errors import not_ready
 from kinesis_core.aws.wire_format import Wire, find_wire
-from kinesis_core.errors import InvalidRequestError, ResourceInUseError, ServiceError, StreamNotFoundError
+from kinesis_core.errors import InvalidRequestError
 from kinesis_core.model import (
     LAST_EPOCH_MS,
     After,
@@ -34,9 +32,6 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 
-_DESCRIBE = "DescribeStreamSummary"
-_USABLE = ("CREATING", "ACTIVE", "UPDATING")
-"""The statuses of a stream that can be used, if not yet."""
 _SHARDS_A_PAGE = 10_000
 _DEFAULT_MAX_RECORD_KIB = 1024
 
@@ -56,11 +51,11 @@ class BotoStreamApi(BotoCaller):
         def parse(response: Mapping[str, Any]) -> StreamSummary:
             summary = _summary(response["StreamDescriptionSummary"], response.get(STRATEGY))
             if summary.status == "CREATING" and not in_any_state:
-                raise not_ready(_DESCRIBE, self._target({}), "the stream is CREATING", "CREATING")
+                raise not_ready(DESCRIBE, self._target({}), "the stream is CREATING", "CREATING")
             return summary
 
         ask = self._ask if with_retries else self._ask_once
-        return ask(_DESCRIBE, lambda: self.client.describe_stream_summary(**self._stream), parse)
+        return ask(DESCRIBE, lambda: self.client.describe_stream_summary(**self._stream), parse)
 
     def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:
         wanted = {"ShardFilter": {"Type": "AT_LATEST"}} if only_open else {}
@@ -123,36 +118,6 @@ class BotoStreamApi(BotoCaller):
         taken = self._wire.decode_put_response(response[BODY], len(entries), with_results)
         self.budget.succeeded()
         return taken
-
-    def _explain(self, action: str, where: Mapping[str, str], error: Exception) -> ServiceError:
-        """
-        Return our error for a refusal. It says that the stream is not ready, if a description contradicts the refusal.
-
-        Just after a stream is ACTIVE, some of Kinesis' servers do not know it yet, or take it for one that is CREATING.
-        """
-        refusal = super()._explain(action, where, error)
-        text = _text_about_stream(error, refusal)
-        status = self._status() if text and action != _DESCRIBE else ""
-        if status not in _USABLE:
-            return refusal
-        what = f"{refusal.code} (request id {refusal.request_id or 'none'}): {text.rstrip('.')}, but its status is {status}"
-        return not_ready(action, self._target(where), what, refusal.code, refusal.request_id)
-
-    def _status(self) -> str:
-        """Return the status of the stream by one call; "" if that fails, too."""
-        with suppress(ServiceError):
-            return self.describe(with_retries=False, in_any_state=True).status
-        return ""
-
-
-def _text_about_stream(error: Exception, refusal: ServiceError) -> str:
-    """Return the text of a refusal that concerns the stream as a whole, and not a shard of it; else ""."""
-    if not isinstance(refusal, (StreamNotFoundError, ResourceInUseError)) or not isinstance(
-        error, ClientError
-    ):
-        return ""
-    text = str(error.response.get("Error", {}).get("Message", ""))
-    return text if text.startswith("Stream ") else ""
 
 
 def _iterator_request(cut: Cut, encode_time: Callable[[int], Any]) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import pytest
 
 from kinesis_core import OptionError
 from kinesis_core.aws import Connection, tables_client
-from kinesis_core.aws.locality import is_at_aws, is_local
+from kinesis_core.aws.locality import is_local
 from kinesis_credentials import StaticKeys
+from kinesis_credentials.endpoints import is_aws_endpoint
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 LOCAL, AT_AWS = "http://127.0.0.1:4567", "https://dynamodb.us-east-1.amazonaws.com"
@@ -38,7 +39,7 @@ def url_of_tables(kinesis: str | None, given: str | None = None) -> str:
 def test_local_servers(url: str) -> None:
     """They are on this machine, or in a network of containers."""
     assert is_local(url)
-    assert not is_at_aws(url)
+    assert not is_aws_endpoint(url)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_local_servers(url: str) -> None:
 def test_servers_elsewhere(url: str, *, at_aws: bool) -> None:
     """A server of a company is neither: it may well lead to AWS."""
     assert not is_local(url)
-    assert is_at_aws(url) is at_aws
+    assert is_aws_endpoint(url) is at_aws
 
 
 def test_a_local_kinesis_with_tables_at_aws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from botocore.session import Session
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, install_raw_bodies
-from kinesis_core.aws.locality import is_at_aws, is_local
+from kinesis_core.aws.locality import is_local
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport
 from kinesis_core.aws.wire_choice import WireFormat
@@ -26,6 +26,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.native import check_switch
 from kinesis_core.version import __version__
 from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
+from kinesis_credentials.endpoints import is_aws_endpoint
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
@@ -116,7 +117,7 @@ def tables_client(
     """
     client = make_client(connection, "dynamodb", endpoint_url, read_timeout_s, region=region)
     is_chosen = endpoint_url is not None or os.environ.get(_TABLES_URL)
-    if not is_chosen and is_at_aws(client.meta.endpoint_url):
+    if not is_chosen and is_aws_endpoint(client.meta.endpoint_url):
         kinesis_url = _kinesis_url(connection)
         if is_local(kinesis_url):
             raise OptionError(

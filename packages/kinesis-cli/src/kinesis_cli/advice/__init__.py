@@ -1,13 +1,10 @@
 """What would help a stream: splits, merges, another number of shards, or finer keys. Samples go in, advice comes out."""
 
-from kinesis_cli.advice.as_json import report_json
-from kinesis_cli.advice.aws_cli import AwsCli
-from kinesis_cli.advice.cuts import HashCut, halve
-from kinesis_cli.advice.drawn import draw
-from kinesis_cli.advice.judge import MERGE_BELOW, advise
-from kinesis_cli.advice.kinds import (
+from kinesis_cli.advice.judge import (
+    MERGE_BELOW,
     Advice,
     Fine,
+    HashCut,
     HotKey,
     LeftToKinesis,
     Merge,
@@ -15,9 +12,12 @@ from kinesis_cli.advice.kinds import (
     Split,
     SplitInTheMiddle,
     TooLittle,
+    advise,
+    halve,
 )
 from kinesis_cli.advice.report import Report, examine
-from kinesis_cli.advice.words import explain
+from kinesis_cli.advice.showing import draw, report_json
+from kinesis_cli.advice.words import AwsCli, explain
 
 __all__ = [
     "Advice",

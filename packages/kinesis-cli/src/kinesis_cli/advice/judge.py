@@ -1,4 +1,4 @@
-"""Judges the samples of a stream. It makes no call and reads no clock."""
+"""Judges the samples of a stream: what would help it. It makes no call and reads no clock."""
 
 from __future__ import annotations
 
@@ -6,20 +6,127 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 
-from kinesis_cli.advice.cuts import halve
-from kinesis_cli.advice.kinds import (
-    Advice,
-    Fine,
-    HotKey,
-    LeftToKinesis,
-    Merge,
-    Scale,
-    Split,
-    SplitInTheMiddle,
-    TooLittle,
-)
+from attrs import frozen
+
 from kinesis_cli.traffic import HOT, KeyTraffic, PlaceTraffic, Sample
 from kinesis_core.model import Shard, StreamSummary
+
+
+@frozen
+class TooLittle:
+    """There was too little traffic to judge the stream by."""
+
+    records: int
+
+
+@frozen
+class Fine:
+    """Nothing would help."""
+
+
+@frozen
+class Split:
+    """Split a hot shard where its traffic is halved."""
+
+    shard_id: str
+    load: float
+    new_start: int
+    """The first hash key of the second child."""
+    first_share: float
+    """The share of the traffic that the first child gets."""
+
+
+@frozen
+class SplitInTheMiddle:
+    """Split a hot shard in the middle of its hash keys, because the hash keys of its records are not known."""
+
+    shard_id: str
+    load: float
+    new_start: int
+
+
+@frozen
+class HotKey:
+    """One key carries most of a hot shard. No split divides it."""
+
+    shard_id: str
+    load: float
+    key: str
+    share: float
+    """The key's share of the shard's traffic."""
+    is_on_demand: bool
+
+
+@frozen
+class LeftToKinesis:
+    """A shard of an on-demand stream is hot. Kinesis splits it by itself."""
+
+    shard_id: str
+    load: float
+
+
+@frozen
+class Merge:
+    """Merge two adjacent shards that have little to do."""
+
+    shard_id: str
+    adjacent_id: str
+    load: float
+    """Of both together."""
+
+
+@frozen
+class Scale:
+    """Change the number of shards, because all of them are equally busy."""
+
+    shards: int
+    target: int
+    load: float
+    """The mean of all shards."""
+
+
+Advice = TooLittle | Fine | Split | SplitInTheMiddle | HotKey | LeftToKinesis | Merge | Scale
+
+
+Weight = tuple[int, float]
+"""A hash key and its traffic."""
+
+
+@frozen
+class HashCut:
+    """A cut between two hash keys of a shard."""
+
+    new_start: int
+    """The first hash key of the second half."""
+    first_share: float
+    """The share of the traffic before it."""
+
+    @property
+    def larger_share(self) -> float:
+        return max(self.first_share, 1 - self.first_share)
+
+
+def halve(weights: Sequence[Weight], hash_start: int, hash_end: int) -> HashCut | None:
+    """
+    Return the cut that halves *weights* best; None if no cut divides them. The hash keys of *weights* increase.
+
+    Kinesis accepts a new starting hash key from *hash_start* + 2 to *hash_end* - 1.
+
+    Source: the messages of SplitShard's InvalidArgumentException
+    """
+    total = sum(weight for _, weight in weights)
+    best: HashCut | None = None
+    before = 0.0
+    for (last, weight), (first, _) in pairwise(weights):
+        before += weight
+        new_start = min(first, hash_end - 1)
+        if new_start <= last or new_start < hash_start + 2:
+            continue
+        cut = HashCut(new_start, before / total)
+        if best is None or cut.larger_share < best.larger_share:
+            best = cut
+    return best
+
 
 FEWEST_RECORDS = 100
 """Fewer user records in a whole stream show nothing about its shards."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from kinesis_cli.advice.judge import advise
-from kinesis_cli.advice.kinds import Advice
+from kinesis_cli.advice.judge import Advice, advise
 from kinesis_cli.traffic import KeyTraffic, Sample, Window, bounds_for, sample_shards
 from kinesis_core.aws import StreamApi
 from kinesis_core.model import Shard, StreamSummary

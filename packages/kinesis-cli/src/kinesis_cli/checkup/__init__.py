@@ -1,12 +1,10 @@
 """Checks of everything that reading or writing a stream needs: credentials, endpoint, clock, permissions, consumers, limits."""
 
-from kinesis_cli.checkup.account import check_limits, limit_findings
 from kinesis_cli.checkup.checked_stream import CheckedStream
 from kinesis_cli.checkup.checks import run_checks, run_checks_without_connection
-from kinesis_cli.checkup.clock import clock_finding
 from kinesis_cli.checkup.credentials import describe_source, mask
-from kinesis_cli.checkup.findings import Finding, Outcome, status_of, summary
-from kinesis_cli.checkup.showing import show_finding
+from kinesis_cli.checkup.findings import Finding, Outcome, show_finding, status_of, summary
+from kinesis_cli.checkup.stream import check_limits, clock_finding, limit_findings
 
 __all__ = [
     "CheckedStream",

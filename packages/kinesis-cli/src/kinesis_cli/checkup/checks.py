@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from kinesis_cli.checkup.account import check_consumers, check_limits
 from kinesis_cli.checkup.checked_stream import CheckedStream
-from kinesis_cli.checkup.clock import clock_finding
 from kinesis_cli.checkup.credentials import check_credentials, check_identity
 from kinesis_cli.checkup.findings import Finding, Outcome, failed, ok, unchecked
 from kinesis_cli.checkup.permissions import check_fan_out, check_reading, check_writing
-from kinesis_cli.checkup.stream import check_stream
+from kinesis_cli.checkup.stream import check_consumers, check_limits, check_stream, clock_finding
 from kinesis_credentials import CredentialsError, CredentialSpec, RegionError
 
 _REST = "Kinesis cannot be reached"

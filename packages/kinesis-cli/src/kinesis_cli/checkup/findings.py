@@ -1,4 +1,4 @@
-"""What a check has found."""
+"""What a check has found, and how it is shown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import Enum
 from attrs import frozen
 
 from kinesis_cli.ending import Status
+from kinesis_cli.output import show, show_json
 from kinesis_cli.wording import in_words_of_commands
 
 
@@ -59,3 +60,32 @@ def summary(findings: Iterable[Finding]) -> str:
     counts = Counter(each.outcome for each in findings)
     parts = [f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome]]
     return ", ".join(parts)
+
+
+_STYLES = {
+    Outcome.OK: "green",
+    Outcome.WARNING: "yellow",
+    Outcome.FAILED: "bold red",
+    Outcome.UNCHECKED: "dim",
+}
+_OUTCOME_WIDTH = max(len(outcome.value) for outcome in Outcome)
+_CHECK_WIDTH = len("kinesis:DeregisterStreamConsumer")
+
+
+def show_finding(finding: Finding, output: str) -> None:
+    """Write *finding* to the standard output: as one line, or as an object of JSON."""
+    if output == "json":
+        outcome = {Outcome.UNCHECKED: "unchecked"}.get(finding.outcome, finding.outcome.value)
+        show_json({"check": finding.check, "outcome": outcome, "text": finding.text})
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=(0, 2))
+    line.add_column(min_width=_OUTCOME_WIDTH)
+    line.add_column(min_width=_CHECK_WIDTH)
+    line.add_column(overflow="fold")
+    line.add_row(
+        Text(finding.outcome.value, _STYLES[finding.outcome]), Text(finding.check), Text(finding.text)
+    )
+    show(line)

@@ -1,10 +1,9 @@
 """The user records of one stream are written to another one, and the position is saved."""
 
 from kinesis_cli.copying.parts import CopyPlan, next_length, plan_copy
-from kinesis_cli.copying.running import copy_parts
+from kinesis_cli.copying.running import RecordWriter, copy_parts
 from kinesis_cli.copying.same import check_different
 from kinesis_cli.copying.state import CopyState, StateFile
-from kinesis_cli.copying.writing import RecordWriter
 
 __all__ = [
     "CopyPlan",

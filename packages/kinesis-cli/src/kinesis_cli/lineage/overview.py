@@ -1,13 +1,14 @@
-"""What `kinesis shards` shows of a stream: its facts, its shards, and a sample of each open one."""
+"""What `kinesis shards` shows of a stream: its facts, its shards, and a sample of each open one. Also for scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from attrs import frozen
 
 from kinesis_cli.output import note, show_count
-from kinesis_cli.traffic import Sample, Window, bounds_for, sample_shards
+from kinesis_cli.traffic import Sample, Window, bounds_for, rates_json, sample_shards
 from kinesis_core.aws import StreamApi
 from kinesis_core.model import ListedShard, StreamSummary, with_children
 
@@ -46,3 +47,32 @@ def look(api: StreamApi, sample_ms: int | None) -> Overview:
             note(f"Reading a sample of {show_count(len(opened))} shards. --no-sample goes without.")
         samples = sample_shards(api, opened, window, bounds_for(len(opened), MAX_BYTES))
     return Overview(summary, tuple(shards), sample_ms, samples)
+
+
+def overview_json(overview: Overview) -> dict[str, Any]:
+    """Return the overview as a value that JSON can show. It has all shards, in the order of their ids."""
+    summary = overview.summary
+    return {
+        "stream": summary.name,
+        "streamArn": summary.arn,
+        "status": summary.status,
+        "mode": "ON_DEMAND" if summary.is_on_demand else "PROVISIONED",
+        "retentionHours": summary.retention_hours,
+        "isEncrypted": summary.is_encrypted,
+        "openShards": overview.open_count,
+        "closedShards": len(overview.shards) - overview.open_count,
+        "sampleMs": overview.sample_ms,
+        "shards": [_shard(shard, overview.samples.get(shard.shard_id)) for shard in overview.shards],
+    }
+
+
+def _shard(shard: ListedShard, sample: Sample | None) -> dict[str, Any]:
+    return {
+        "shardId": shard.shard_id,
+        "state": "OPEN" if shard.is_open else "CLOSED",
+        "startingHashKey": str(shard.hash_start),
+        "endingHashKey": str(shard.hash_end),
+        "parents": list(shard.parents),
+        "children": list(shard.children),
+        "in": None if sample is None else rates_json(sample),
+    }

@@ -1,8 +1,8 @@
-"""The overview of a stream as text: its facts, the tree of its shards, and what is not shown."""
+"""The overview of a stream as text: its facts, the tree of the shards that are shown, and bars for their hash keys."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -10,12 +10,104 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from kinesis_cli.lineage.bars import bar
-from kinesis_cli.lineage.choice import Shown
 from kinesis_cli.lineage.overview import Overview
-from kinesis_cli.lineage.tree import Row, grow
 from kinesis_cli.output import WholeLine, WholeTable, show_count
-from kinesis_cli.traffic import add_up, load_style, rate_cells, total_line
+from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells, total_line
+from kinesis_core.model import HASH_KEYS, Shard, ancestors, by_id
+
+
+@frozen
+class Row:
+    """A line of the tree."""
+
+    shard: Shard
+    branch: str
+    """Spaces and lines before the shard's id."""
+    also_from: tuple[str, ...]
+    """Its other parents. A shard that was merged of two stands below one of them."""
+
+
+def grow(shards: Iterable[Shard]) -> list[Row]:
+    """Return the lines of the tree of *shards*, in the order of the hash keys, with each child below a parent."""
+    listing = {shard.shard_id: shard for shard in shards}
+    children: dict[str | None, list[Shard]] = {}
+    for shard in sorted(listing.values(), key=lambda one: (one.hash_start, one.shard_id)):
+        children.setdefault(_above(shard, listing), []).append(shard)
+    rows = []
+    waiting = [(shard, "", "") for shard in reversed(children.get(None, []))]
+    while waiting:  # not a recursion: a lineage may have thousands of generations
+        shard, branch, below = waiting.pop()
+        above = _above(shard, listing)
+        rows.append(
+            Row(shard, branch, tuple(parent for parent in shard.parents if above and parent != above))
+        )
+        own = children.get(shard.shard_id, [])
+        waiting += [
+            (
+                child,
+                f"{below}{'└ ' if child is own[-1] else '├ '}",
+                f"{below}{'  ' if child is own[-1] else '│ '}",
+            )
+            for child in reversed(own)
+        ]
+    return rows
+
+
+def _above(shard: Shard, listing: dict[str, Shard]) -> str | None:
+    """Return the parent that *shard* stands below: the first one that is there."""
+    return next((parent for parent in shard.parents if parent in listing), None)
+
+
+EMPTY, LEFT, RIGHT, FULL, THIN = "·▌▐█▏"
+
+
+def bar(start: int, end: int, width: int) -> str:
+    """
+    Return all hash keys as *width* characters, with those from *start* to *end* filled.
+
+    A half is filled if its middle is in the range. So shards that share the hash keys never fill the same half. A range that
+    contains no middle is a thin line.
+    """
+    halves = [start <= HASH_KEYS * (2 * half + 1) // (4 * width) <= end for half in range(2 * width)]
+    cells = [
+        FULL if left and right else LEFT if left else RIGHT if right else EMPTY
+        for left, right in zip(halves[::2], halves[1::2], strict=True)
+    ]
+    if not any(halves):
+        cells[(start + end) // 2 * width // HASH_KEYS] = THIN
+    return "".join(cells)
+
+
+@frozen
+class Shown:
+    """The shards that are shown, and how many are not."""
+
+    shards: tuple[Shard, ...]
+    open_left: int
+    closed_left: int
+
+
+def choose(shards: Sequence[Shard], samples: Mapping[str, Sample], most: int | None) -> Shown:
+    """
+    Return the shards to show: *most* open ones, the busiest first, with their ancestors if these are as few. None: all.
+
+    Among shards that are equally busy, those with the lower hash keys come first.
+    """
+    if most is None or len(shards) <= most:
+        return Shown(tuple(shards), 0, 0)
+    open_shards = [shard for shard in shards if shard.is_open]
+    busiest = sorted(open_shards, key=lambda shard: (-_load(shard, samples), shard.hash_start))[:most]
+    listing = by_id(shards)
+    above = ancestors([shard.shard_id for shard in busiest], listing)
+    closed = [listing[shard_id] for shard_id in sorted(above)] if len(above) <= most else []
+    closed_count = len(shards) - len(open_shards)
+    return Shown((*busiest, *closed), len(open_shards) - len(busiest), closed_count - len(closed))
+
+
+def _load(shard: Shard, samples: Mapping[str, Sample]) -> float:
+    sample = samples.get(shard.shard_id)
+    return 0.0 if sample is None else sample.load
+
 
 _WIDEST_BAR, _NARROWEST_BAR = 32, 8
 

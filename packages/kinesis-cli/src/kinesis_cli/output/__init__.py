@@ -1,11 +1,18 @@
 """What commands write: results to the standard output, everything else to the standard error."""
 
-from kinesis_cli.output.console import has_colours, is_terminal, note, show, show_json
+from kinesis_cli.output.console import (
+    ProgressLine,
+    WholeLine,
+    WholeTable,
+    confirm,
+    has_colours,
+    is_terminal,
+    note,
+    show,
+    show_json,
+)
 from kinesis_cli.output.figures import show_bytes, show_count, show_duration, show_time
-from kinesis_cli.output.progress import ProgressLine
-from kinesis_cli.output.questions import confirm
 from kinesis_cli.output.readers import end_with_reader
-from kinesis_cli.output.whole import WholeLine, WholeTable
 
 __all__ = [
     "ProgressLine",

@@ -1,16 +1,24 @@
-"""Tables and notes. On a terminal they have colours and its width; in a pipe they are plain lines, as wide as they need to be."""
+"""Tables, notes, progress and questions. On a terminal they have colours and its width; in a pipe they are plain lines."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from attrs import define, field, frozen
+
+from kinesis_cli.ending import CommandError
+from kinesis_cli.output.figures import show_bytes, show_count
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.progress import Progress
+    from rich.table import Table
+
 
 _WIDTH_IN_PIPES = 1000
 """Nothing is wrapped or cut there: another program reads it."""
@@ -59,3 +67,113 @@ def show_json(value: Any) -> None:
     """Write *value* to the standard output as one line of JSON."""
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
     sys.stdout.flush()
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """
+    Ask *question* on the terminal, and return if the answer is yes. With *yes*, the option --yes, nothing is asked.
+
+    Raises:
+        CommandError: The answer is no, or there is no terminal to ask on.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError(
+            f"{question} There is no terminal to ask on: add --yes if you mean it. Nothing was changed."
+        )
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise CommandError("Nothing was changed.")
+
+
+_ANY_WIDTH = 10_000
+
+
+@frozen
+class WholeLine:
+    """One line, however long it is."""
+
+    text: str
+    style: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.segment import Segment
+
+        yield Segment(self.text, console.get_style(self.style))
+        yield Segment.line()
+
+
+@frozen
+class WholeTable:
+    """
+    A table whose words are never cut.
+
+    Cells are wrapped between words, unless their column forbids it. On a terminal that is still too narrow the lines are
+    longer than the terminal is wide.
+    """
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.measure import Measurement
+
+        wide = options.update(max_width=_ANY_WIDTH)
+        for column in self.table.columns:
+            measured = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
+            column.min_width = max(each.maximum if column.no_wrap else each.minimum for each in measured)
+        narrowest = Measurement.get(console, wide, self.table).minimum
+        yield from console.render(self.table, options.update(max_width=max(options.max_width, narrowest)))
+
+
+_PERIOD_HZ = 4
+
+
+@define
+class ProgressLine:
+    """One line on the standard error, which is gone at the end. A context manager."""
+
+    total_bytes: int | None = None
+    is_wanted: bool = True
+    _stack: ExitStack = field(factory=ExitStack, init=False)
+    _progress: Progress | None = field(default=None, init=False)
+
+    def __enter__(self) -> ProgressLine:
+        if self.is_wanted and sys.stderr.isatty():
+            self._progress = self._stack.enter_context(_make(self.total_bytes))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with suppress(OSError):  # the terminal is gone
+            self._stack.close()
+
+    def show(self, records: int, size_bytes: int) -> None:
+        """Show these numbers. It may be called often: the terminal is written to a few times a second."""
+        if self._progress is None:
+            return
+        task = self._progress.tasks[0]
+        rate = records / task.elapsed if task.elapsed else 0
+        counts = (
+            f"{show_count(records)} records, {show_bytes(size_bytes)}, {show_count(round(rate))} records/s"
+        )
+        self._progress.update(task.id, completed=size_bytes, description=counts)
+
+
+def _make(total_bytes: int | None) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    bar = (BarColumn(),) if total_bytes else ()
+    progress = Progress(
+        TextColumn("{task.description}"),
+        *bar,
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=_PERIOD_HZ,
+    )
+    progress.add_task("0 records", total=total_bytes)
+    return progress

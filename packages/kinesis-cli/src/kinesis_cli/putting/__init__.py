@@ -2,11 +2,9 @@
 
 from kinesis_cli.putting.keys import KeyRule, check_constants, parse_key
 from kinesis_cli.putting.lines import Column, LineSplitter, Rows
-from kinesis_cli.putting.pace import Pace
-from kinesis_cli.putting.running import put_rows
+from kinesis_cli.putting.running import Pace, put_rows
 from kinesis_cli.putting.sources import check_files, make_form, read_rows, size_of
-from kinesis_cli.putting.valid import PutsColumns, put_valid
-from kinesis_cli.putting.writing import RowWriter
+from kinesis_cli.putting.writing import PutsColumns, RowWriter, put_valid
 
 __all__ = [
     "Column",

@@ -1,19 +1,41 @@
-"""Reads and puts until there are no more lines, and says what came of it."""
+"""Reads and puts at the wanted pace until there are no more lines, and says what came of it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 
+from attrs import define
+
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.output import ProgressLine, note, show_count
-from kinesis_cli.putting.counts import Counts, name_places
 from kinesis_cli.putting.lines import Rows
-from kinesis_cli.putting.pace import Pace
-from kinesis_cli.putting.writing import RowWriter
+from kinesis_cli.putting.writing import Counts, RowWriter, name_places
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import Producer, PutError
+
+_PARTS = 10
+"""Of a second's records: so even is the rate."""
+
+
+@define
+class Pace:
+    """At most *rate* records a second. Time that passes without records gives no credit."""
+
+    rate: float
+    _due_s: float = 0.0
+
+    @property
+    def part(self) -> int:
+        """Records to send at a time."""
+        return max(1, int(self.rate / _PARTS))
+
+    def wait_s(self, records: int, now_s: float) -> float:
+        """Return how long to wait before so many *records* are sent. It counts them."""
+        start_s = max(self._due_s, now_s)
+        self._due_s = start_s + records / self.rate
+        return start_s - now_s
 
 
 def put_rows(

@@ -1,15 +1,116 @@
-"""Puts lines, and keeps those apart that Kinesis would refuse."""
+"""Puts lines, keeps those apart that Kinesis would refuse, and counts both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from attrs import define, evolve, field
 
-from kinesis_cli.putting.counts import Counts, place_of
+from kinesis_cli.output import show_count
 from kinesis_cli.putting.keys import KeyRule
-from kinesis_cli.putting.lines import Rows
-from kinesis_cli.putting.valid import PutsColumns, put_valid
+from kinesis_cli.putting.lines import Column, Rows
+from kinesis_core import InvalidRecordError
+
+_NAMED = 20
+"""Lines that are named in the last line."""
+
+
+@define
+class Counts:
+    """The lines of one command."""
+
+    put: int = 0
+    """Records that were given to the producer."""
+    put_bytes: int = 0
+    not_written: int = 0
+    empty: int = 0
+    places: list[str] = field(factory=list)
+    """The first of the lines that were not written."""
+    last: str = ""
+    """The last line that was given to the producer."""
+
+    def refuse(self, place: str) -> None:
+        """Count a line that is not written."""
+        self.not_written += 1
+        if len(self.places) < _NAMED:
+            self.places.append(place)
+
+    def summary(self, stream: str, written: int, resent: int) -> str:
+        """Return the last line of the command."""
+        parts = [f"{_records(written)} written to {stream}"]
+        if self.not_written:
+            parts.append(f"{show_count(self.not_written)} not written ({self._named()})")
+        if self.empty:
+            parts.append(f"{show_count(self.empty)} empty line{'s' * (self.empty != 1)} skipped")
+        if resent:
+            parts.append(f"{show_count(resent)} sent again, which may be in the stream twice")
+        return ", ".join(parts)
+
+    def _named(self) -> str:
+        more = self.not_written - len(self.places)
+        return name_places(self.places) + (f" and {show_count(more)} more" if more else "")
+
+
+def _records(count: int) -> str:
+    return f"{show_count(count)} record{'s' * (count != 1)}"
+
+
+def name_places(places: Sequence[str]) -> str:
+    """Return the names of lines: `line 3`, `lines 3, 17` of the standard input, `a.jsonl:3` of files."""
+    is_of_stdin = all(place.isdigit() for place in places)
+    return (f"line{'s' * (len(places) != 1)} " if is_of_stdin else "") + ", ".join(places)
+
+
+def place_of(source: str, number: int) -> str:
+    """Return how a line is named: by its number, after the name of its file. A whole file has the number 0."""
+    if not number:
+        return source or "standard input"
+    return f"{source}:{number}" if source else str(number)
+
+
+class PutsColumns(Protocol):
+    """The part of a producer that is needed here."""
+
+    def put_columns(
+        self, data: Sequence[bytes], partition_keys: Column = None, explicit_hash_keys: Column = None
+    ) -> None: ...
+
+
+def put_valid(
+    producer: PutsColumns,
+    data: Sequence[bytes],
+    keys: Column,
+    hash_keys: Column,
+    refuse: Callable[[int, str], None],
+    first: int = 0,
+) -> None:
+    """
+    Put the records, in their order. For those that Kinesis would refuse, *refuse* gets the index, from *first*, and the reason.
+
+    A producer puts all records of a call or none. So halves are put, until the bad ones are alone.
+
+    Raises:
+        PutError: Earlier records could not be written.
+    """
+    try:
+        producer.put_columns(data, keys, hash_keys)
+    except InvalidRecordError as error:
+        count = len(data)
+        if count == 1:
+            refuse(first, _reason(error))
+            return
+        for start, stop in ((0, count // 2), (count // 2, count)):
+            columns = [column and column[start:stop] for column in (keys, hash_keys)]
+            put_valid(producer, data[start:stop], columns[0], columns[1], refuse, first + start)
+
+
+def _reason(error: InvalidRecordError) -> str:
+    """Return the message about the one row of a call, as what a line is or has."""
+    text = re.sub(r"^Row 0 ", "", str(error).rstrip("."))
+    return re.sub(r"^The (.*) of row 0 ", r"has a wrong \1: it ", text)
+
 
 _SHOWN = 10
 """Lines with a note of their own. The others are counted."""

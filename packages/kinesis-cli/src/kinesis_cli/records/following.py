@@ -13,8 +13,7 @@ from attrs import evolve, frozen
 from kinesis_cli.ending import UsageError
 from kinesis_cli.moments import is_to_come, parse_end, parse_start, refuse_future
 from kinesis_cli.output import note
-from kinesis_cli.records.choosing import Choice
-from kinesis_cli.records.chosen import Chosen
+from kinesis_cli.records.choosing import Choice, Chosen
 
 if TYPE_CHECKING:
     from kinesis_core import AtTimestamp, Batch, EndingPosition, StartingPosition, Stream, UserRecord

@@ -11,8 +11,7 @@ from textual.binding import Binding, BindingType
 
 from kinesis_cli.ending import Status
 from kinesis_cli.live import Source
-from kinesis_cli.screens.account import AccountScreen
-from kinesis_cli.screens.stream import StreamScreen
+from kinesis_cli.screens.live_screen import AccountScreen, StreamScreen
 from kinesis_cli.signals import TerminatedError
 
 

@@ -1,13 +1,18 @@
-"""Lists and removes consumers."""
+"""The registered consumers of a stream, each of which costs money for every shard and hour."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from kinesis_cli.ending import CommandError
+from kinesis_cli.output import show_duration, show_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
 
 _LISTED = 20
 """Names that an error has."""
@@ -69,3 +74,29 @@ def remove_consumer(call: Call, consumer: FanOutConsumer) -> None:
 def _consumer(facts: Any) -> FanOutConsumer:
     created_ms = round(facts["ConsumerCreationTimestamp"].timestamp() * 1000)
     return FanOutConsumer(facts["ConsumerName"], facts["ConsumerARN"], facts["ConsumerStatus"], created_ms)
+
+
+_STYLES = {"ACTIVE": "green", "CREATING": "yellow", "DELETING": "yellow"}
+
+
+def consumer_table(consumers: Iterable[FanOutConsumer], now_ms: int) -> Table:
+    """Return a table with a line for each consumer."""
+    from rich.table import Table
+
+    table = Table("CONSUMER", "STATUS", "CREATED", "AGE", box=None, header_style="bold", pad_edge=False)
+    for consumer in consumers:
+        style = _STYLES.get(consumer.status, "")
+        status = f"[{style}]{consumer.status}[/]" if style else consumer.status
+        age = show_duration(max(0, now_ms - consumer.created_ms))
+        table.add_row(consumer.name, status, show_time(consumer.created_ms), age)
+    return table
+
+
+def consumer_json(consumer: FanOutConsumer) -> dict[str, Any]:
+    """Return the object for scripts."""
+    return {
+        "name": consumer.name,
+        "arn": consumer.arn,
+        "status": consumer.status,
+        "created": show_time(consumer.created_ms),
+    }

@@ -17,7 +17,7 @@ from support.command_line import CommandLine, Ran
 from support.imported import imported_by
 from support.loops import variants
 
-HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "structlog", "textual", "urllib3"}
+HEAVY = {"botocore", "fsspec", "jq", "prometheus_client", "pyarrow", "textual", "urllib3"}
 """What a command imports when it has checked its options."""
 
 SIGNAL_AT_IMPORT = """

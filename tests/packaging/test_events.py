@@ -14,17 +14,17 @@ import pytest
 from attrs import fields, frozen
 
 import kinesis_emulator.events
-from kinesis_core.logs import get_logger
 from kinesis_credentials.events import Event
+from kinesis_credentials.logs import get_logger
 from support.declared_events import PACKAGES, complaint
 
 ROOT = Path(__file__).parents[2]
 LEVELS = {"debug", "info", "warning"}
 LOGGING_MODULES = {
-    *("kinesis_credentials.logs", "kinesis_core.logs", "kinesis_emulator.events"),
+    *("kinesis_credentials.logs", "kinesis_emulator.events"),
     "kinesis_cli.main",  # an application: it shows the events
 }
-"""The modules that use the standard library's logging, or call structlog."""
+"""The modules that use the standard library's logging."""
 WHERE = {"driver", "task", "driver, task", "worker", "driver, worker", "emulator"}
 
 
@@ -127,10 +127,8 @@ def test_there_is_one_way_to_log(module: str) -> None:
         match node:
             case ast.Attribute(value=ast.Name(id="logging"), attr=name) if name not in {"DEBUG", "INFO"}:
                 wrong.add(f"logging.{name}")
-            case ast.Import(names) if "structlog" in {alias.name for alias in names}:
-                wrong.add("structlog")
-            case ast.ImportFrom(module="logging" | "structlog" as source):
-                wrong.add(f"from {source}")
+            case ast.ImportFrom(module="logging"):
+                wrong.add("from logging")
             case ast.Call(func=ast.Name(id="print")):
                 wrong.add("print")
     assert not wrong or module in LOGGING_MODULES

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "kinesis-credentials": {"attrs", "botocore"},
     "kinesis-emulator": {"pytest"},
     "kinesis-core": {
-        *("attrs", "botocore", "kinesis_credentials", "msgspec", "structlog"),
+        *("attrs", "botocore", "kinesis_credentials", "msgspec"),
         "urllib3",  # botocore depends on it and raises its errors
         *("pyarrow", "pandas", "cbor2", "h2", "httpx2"),
     },
@@ -140,7 +140,6 @@ HEAVY = {
     "pyarrow",
     "rich",
     "sqlite3",
-    "structlog",
 }
 """Packages that take long to import, and that only tasks, some users or enabled log events need."""
 

@@ -23,7 +23,6 @@ OPTIONS = {
 NEVER = {
     "numpy",
     "pandas",
-    "structlog",
     "kinesis_core.leases",
     "kinesis_core.producing",
     "kinesis_core.stream",

@@ -20,22 +20,21 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "packages").glob("*/src"))
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
 CORE, CONSUMER, CLI = "kinesis_core", "kinesis_consumer", "kinesis_cli"
-BASE = {"errors", "logs", "clock", "threads"}
+BASE = {"errors", "clock", "threads"}
 """Modules of the core that every room may use, except the lowest rooms."""
 MAY_IMPORT = {
     "errors": set[str](),
     "clock": set[str](),
-    "logs": set[str](),
     "events": set[str](),
     "version": set[str](),
-    "native": {"errors", "logs", "version"},
+    "native": {"errors", "version"},
     "for_spark": {"errors", "threads"},
     "aggregation": set[str](),
     "model": {"errors"},
-    "stalls": {"errors", "logs", "model"},
+    "stalls": {"errors", "model"},
     "termination": set[str](),
-    "threads": {"errors", "logs"},
-    "throttled": {"logs"},
+    "threads": {"errors"},
+    "throttled": set[str](),
     "aws": {*BASE, "model", "native", "version"},
     "planning": {*BASE, "model", "aws", "aggregation", "stalls", "throttled"},
     "reading": {*BASE, "model", "aws", "aggregation", "stalls"},

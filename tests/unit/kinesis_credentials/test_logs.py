@@ -1,4 +1,7 @@
-"""KINESIS_LOG_LEVEL shows events on the standard error. Without it logging is left to the application."""
+"""
+Events reach the standard library's logging with their facts. KINESIS_LOG_LEVEL shows them on the standard error as well;
+without it logging is left to the application.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from kinesis_credentials.logs import get_logger
 PROGRAM = """
 import contextlib, io
 with contextlib.redirect_stderr(io.StringIO()):
-    from {package}.logs import get_logger
-    get_logger({package!r})
-    log = get_logger({package!r})
+    from kinesis_credentials.logs import get_logger
+    get_logger("kinesis_core")
+    log = get_logger("kinesis_core")
     log.debug("shard.read", shard="a")
     log.info("batch.planned", lag_ms=0)
     log.warning("data.lost", shard="a")
@@ -26,18 +29,59 @@ with contextlib.redirect_stderr(io.StringIO()):
 EVENTS = {"DEBUG": "shard.read shard=a", "INFO": "batch.planned lag_ms=0", "WARNING": "data.lost shard=a"}
 
 
-def shown(package: str, level: str | None) -> list[str]:
+def shown(level: str | None) -> list[str]:
     """Return the lines that a new process writes to its standard error, without their times."""
     environment = {key: value for key, value in os.environ.items() if key != "KINESIS_LOG_LEVEL"}
     if level is not None:
         environment["KINESIS_LOG_LEVEL"] = level
-    program = [sys.executable, "-c", PROGRAM.format(package=package)]
+    program = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
     return [re.sub(r"^[\d-]+ [\d:,]+ ", "", line) for line in done.stderr.splitlines()]
 
 
+def test_text_handlers_get_the_facts_in_the_message(caplog: pytest.LogCaptureFixture) -> None:
+    """An event is one line with its name and all its facts, whatever characters they hold."""
+    with caplog.at_level(logging.INFO):
+        get_logger("tests.kinesis").info("shards.discovered", stream="100%s", count=4, left=None)
+    assert caplog.messages == ["shards.discovered stream=100%s count=4 left=None"]
+
+
+def test_structured_handlers_get_the_facts_as_context(caplog: pytest.LogCaptureFixture) -> None:
+    """A handler such as Spark's finds the facts under `context`, as text. Level and logger are those of the call."""
+    with caplog.at_level(logging.INFO):
+        get_logger("tests.kinesis").warning("data.lost", shard="shardId-000000000000", count=4)
+    (record,) = caplog.records
+    assert (record.levelname, record.name) == ("WARNING", "tests.kinesis")
+    assert record.__dict__["context"] == {"shard": "shardId-000000000000", "count": "4"}
+
+
+@pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING"])
+def test_each_level_has_a_method(level: str, caplog: pytest.LogCaptureFixture) -> None:
+    """An event is shown from its level on."""
+    log = get_logger("tests.kinesis")
+    method = getattr(log, level.lower())
+    number = getattr(logging, level)
+    for shown_from, is_shown in ((number, True), (number + 1, False)):
+        caplog.clear()
+        with caplog.at_level(shown_from, "tests.kinesis"):
+            method("shard.read", shard="shardId-000000000000")
+            assert log.is_enabled_for(number) is is_shown
+        assert [record.levelname for record in caplog.records] == [level] * is_shown
+
+
+def test_a_level_that_is_off_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Facts of an event that is not shown are not even formatted."""
+
+    class Unprintable:
+        def __str__(self) -> str:
+            raise AssertionError("it was formatted")
+
+    with caplog.at_level(logging.WARNING):
+        get_logger("tests.kinesis").info("shard.read", what=Unprintable())
+    assert caplog.messages == []
+
+
 @pytest.mark.tests
-@pytest.mark.parametrize("package", ["kinesis_credentials", "kinesis_core"])
 @pytest.mark.parametrize(
     ("level", "levels"),
     [
@@ -48,19 +92,19 @@ def shown(package: str, level: str | None) -> list[str]:
         (" debug ", ("DEBUG", "INFO", "WARNING")),
     ],
 )
-def test_levels(package: str, level: str, levels: tuple[str, ...]) -> None:
+def test_levels(level: str, levels: tuple[str, ...]) -> None:
     """
     Events from the level on are shown once each, with level and logger. They are also shown while something else collects what
     the program prints, as Spark does.
     """
-    assert shown(package, level) == [f"{name} {package} {EVENTS[name]}" for name in levels]
+    assert shown(level) == [f"{name} kinesis_core {EVENTS[name]}" for name in levels]
 
 
 @pytest.mark.tests
 @pytest.mark.parametrize("level", ["loud", "off", "0", "NOTSET"])
 def test_no_level(level: str) -> None:
     """What is no level has no effect, and a line names the levels."""
-    lines = shown("kinesis_core", level)
+    lines = shown(level)
     assert len(set(lines)) == 1
     assert lines[0].startswith("KINESIS_LOG_LEVEL accepts DEBUG, INFO, WARNING")
 
@@ -98,4 +142,4 @@ def test_no_standard_error(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("level", [None, ""])
 def test_not_asked(level: str | None) -> None:
     """Without the variable no handler is added: Python shows warnings by itself, here to the stream that collects them."""
-    assert shown("kinesis_core", level) == []
+    assert shown(level) == []

@@ -10,7 +10,7 @@ shows the facts in the message. A handler for structured logs, such as that of S
 The environment variable KINESIS_LOG_LEVEL shows events on the standard error as well. Spark runs most of our code in
 processes of its own, where no application configures logging.
 
-`kinesis_core.logs` builds on this module. Each package declares its events in its module `events`.
+Each package declares its events in its module `events`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
 class EventLogger:
-    """A logger of events."""
+    """A logger of events. The text of an event that is not shown is not made."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)

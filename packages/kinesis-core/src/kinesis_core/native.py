@@ -15,8 +15,8 @@ from typing import Any
 from attrs import frozen
 
 from kinesis_core.errors import OptionError
-from kinesis_core.logs import get_logger
 from kinesis_core.version import __version__
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from attrs import define, field
 
 from kinesis_core.errors import UnavailableError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Cut
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

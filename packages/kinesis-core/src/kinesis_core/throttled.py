@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kinesis_core.aws import check_writing, dry_run_client, find_session, stream_client
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 from spark_kinesis_sink.options import SinkOptions
 
 log = get_logger("spark_kinesis_sink")

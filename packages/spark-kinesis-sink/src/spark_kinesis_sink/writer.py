@@ -9,8 +9,8 @@ from attrs import asdict
 from pyspark.sql import Row
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamWriter, WriterCommitMessage
 
-from kinesis_core.logs import get_logger
 from kinesis_core.producing import Totals
+from kinesis_credentials.logs import get_logger
 from spark_kinesis_sink.task import WriteTask, Written
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
-from kinesis_core.logs import get_logger
 from kinesis_core.model import OPTION_NAMES, At, Offset, StartingPosition, names_applications
 from kinesis_core.planning import Limits, PlanSettings
+from kinesis_credentials.logs import get_logger
 from spark_kinesis_source.options import DEAGGREGATE, SourceOptions, inside_aggregate_error
 
 if TYPE_CHECKING:

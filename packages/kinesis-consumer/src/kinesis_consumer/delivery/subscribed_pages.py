@@ -10,9 +10,9 @@ from kinesis_consumer.delivery.subscription import Subscription
 from kinesis_core import ResourceInUseError, ServiceError
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.clock import Clock, doubled_s
-from kinesis_core.logs import get_logger
 from kinesis_core.model import After, Cut, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
 from kinesis_core.planning import ShardPage, ShardPages
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

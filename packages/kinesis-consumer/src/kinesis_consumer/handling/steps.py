@@ -18,9 +18,9 @@ from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import HandlerError
 from kinesis_core import OptionError, Producer, UserRecord, WireFormat
 from kinesis_core.clock import doubled_s
-from kinesis_core.logs import get_logger
 from kinesis_core.producing import MAX_KEY_CHARS
 from kinesis_credentials import CredentialSpec
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

@@ -14,7 +14,7 @@ from kinesis_consumer.stores.typed_json import decode_item, encode_item
 from kinesis_core.clock import Clock
 from kinesis_core.errors import OptionError, ServiceError
 from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Item, Value
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

@@ -32,7 +32,7 @@ from kinesis_consumer.worker.unassigned import Unassigned
 from kinesis_consumer.worker.worker import Worker
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Lease
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from attrs import define, field
 
 from kinesis_core.leases import Lease
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

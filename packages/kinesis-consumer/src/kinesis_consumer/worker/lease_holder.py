@@ -24,7 +24,7 @@ from kinesis_consumer.worker.sources import Source
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Item, Lease
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

@@ -11,7 +11,7 @@ from kinesis_consumer.worker.tables import GroupTables
 from kinesis_consumer.worker.worker import Worker
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

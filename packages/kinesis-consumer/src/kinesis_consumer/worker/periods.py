@@ -10,7 +10,7 @@ from attrs import define, field
 from kinesis_consumer.worker.outages import LONGEST_RETRY_S, Outage
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

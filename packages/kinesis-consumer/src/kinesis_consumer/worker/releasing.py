@@ -13,7 +13,7 @@ from kinesis_consumer.worker.callbacks import Callbacks
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

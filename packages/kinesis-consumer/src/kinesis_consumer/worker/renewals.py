@@ -8,7 +8,7 @@ from attrs import define, field
 
 from kinesis_consumer.worker.outages import Outage
 from kinesis_core import ServiceError
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

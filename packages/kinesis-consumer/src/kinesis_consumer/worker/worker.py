@@ -14,7 +14,7 @@ from kinesis_consumer.worker.lease_holder import LeaseHolder
 from kinesis_core import ServiceError
 from kinesis_core.clock import doubled_s
 from kinesis_core.leases import FINISHED
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

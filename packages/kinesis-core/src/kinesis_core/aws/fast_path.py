@@ -31,7 +31,7 @@ from kinesis_core.aws.signing import RequestTemplate, find_template
 from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.aws.wire_format import CBOR_TYPE, is_cbor, verify_refusal, verify_success
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -21,7 +21,7 @@ from botocore.httpsession import ProxyConfiguration, get_cert_path
 from botocore.utils import get_environ_proxies
 from h2.exceptions import H2Error
 
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -32,8 +32,8 @@ from attrs import define, field, frozen
 from kinesis_core.aws.rate_limits import ReadRateLimiter
 from kinesis_core.clock import Clock, doubled_s
 from kinesis_core.errors import ServiceError, StreamNotReadyError, ThrottledError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Cut
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 T = TypeVar("T")

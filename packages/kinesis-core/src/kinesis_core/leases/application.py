@@ -28,7 +28,6 @@ from kinesis_core.leases.lease import (
 )
 from kinesis_core.leases.table import open_table
 from kinesis_core.leases.workers import warn_of_workers
-from kinesis_core.logs import get_logger
 from kinesis_core.model import (
     After,
     At,
@@ -42,6 +41,7 @@ from kinesis_core.model import (
     TrimHorizon,
     position_in,
 )
+from kinesis_credentials.logs import get_logger
 
 _SHOWN = 20
 """At most so many shards and streams are named in an error."""

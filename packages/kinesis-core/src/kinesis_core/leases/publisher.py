@@ -16,9 +16,9 @@ from kinesis_core.leases.published import leases_of
 from kinesis_core.leases.table import LeaseTable
 from kinesis_core.leases.table_client import CREATION_S
 from kinesis_core.leases.unread import UnreadShards
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Listing, Offset, StreamOffset, by_id, without_children
 from kinesis_core.threads import ThreadPool
+from kinesis_credentials.logs import get_logger
 
 THREADS, SEARCH_THREADS = 8, 4
 PAUSE_S = 60.0

@@ -30,7 +30,7 @@ from kinesis_core.leases.table_facts import (
     new_index_request,
     read_table,
 )
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 CREATION_S = 60.0
 """DynamoDB creates a table in about ten seconds."""

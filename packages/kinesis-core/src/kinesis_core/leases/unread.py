@@ -20,8 +20,8 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
 from kinesis_core.leases.lease import ALL_USER_RECORDS, OLDEST, Lease, LeaseCheckpoint
-from kinesis_core.logs import get_logger
 from kinesis_core.model import After, At, AtTimestamp, Cut, Record, TrimHorizon
+from kinesis_credentials.logs import get_logger
 
 PATIENCE_S = 5.0
 """How long a publication waits for searches. It does without the shards that are not found by then."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kinesis_core.leases.attributes import Item
 from kinesis_core.leases.items import ENTITY_TYPE
 from kinesis_core.leases.lease import LEASE_KEY, Lease
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 
 _METRICS = "WORKER_METRIC_STATS"
 _ALIVE_S = 120

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kinesis_core.logs import get_logger
 from kinesis_core.model import StreamOffset
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

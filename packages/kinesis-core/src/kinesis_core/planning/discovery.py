@@ -10,7 +10,6 @@ from attrs import define, evolve, field
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StaleListingError, StreamNotFoundError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     Children,
@@ -23,6 +22,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.lineage import Hole, Known, find_hole
 from kinesis_core.planning.shard_calls import ShardCalls
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

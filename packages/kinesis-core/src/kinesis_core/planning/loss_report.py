@@ -7,7 +7,6 @@ from threading import Lock
 from attrs import define, field
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import OPTION_NAMES, AtTimestamp, Cut, Record, ShardOffset, show_time
 from kinesis_core.planning.loss import (
     HOUR_MS,
@@ -19,6 +18,7 @@ from kinesis_core.planning.loss import (
     RecordExpired,
 )
 from kinesis_core.stalls import STALLED_PAGES
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 
 from kinesis_core.aggregation import count_user_records
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import (
     After,
     At,
@@ -23,6 +22,7 @@ from kinesis_core.planning.loss import judge_position
 from kinesis_core.planning.loss_report import describe
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -17,10 +17,10 @@ from attrs import define, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Offset
 from kinesis_core.planning.planned import log_planned
 from kinesis_core.threads import try_to_start
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Offset
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from kinesis_core.errors import PutError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.buffer import Buffer
 from kinesis_core.producing.failures import put_error, recreated
@@ -26,6 +25,7 @@ from kinesis_core.producing.send_state import SendState
 from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_map import ShardMap, random_keys
 from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch, ShardQueue
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -13,7 +13,6 @@ from attrs import define, field
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import MAX_PUT_RECORDS, join_entries
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.failures import internal_error
@@ -26,6 +25,7 @@ from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 from kinesis_core.producing.stream_watch import StreamWatch
 from kinesis_core.producing.totals import Totals
 from kinesis_core.termination import TERMINATION
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from attrs import define, field, frozen
 
 from kinesis_core.errors import DataLossError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     After,
@@ -21,6 +20,7 @@ from kinesis_core.model import (
     is_before,
 )
 from kinesis_core.stalls import STALLED_PAGES
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -7,9 +7,9 @@ from collections.abc import Generator
 from contextlib import closing
 
 from kinesis_core.clock import Clock
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Page, data_bytes
 from kinesis_core.reading.progress import RangeProgress
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -6,8 +6,8 @@ from attrs import define, field
 
 from kinesis_core.aggregation import UserRecords, is_aggregate, unpack
 from kinesis_core.clock import Clock, SystemClock
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Record
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

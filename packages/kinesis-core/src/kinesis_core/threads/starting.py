@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 
-from kinesis_core.logs import get_logger
 from kinesis_core.threads.limits import STACK_BYTES, ProcessLimits, find_limits
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from kinesis_core.logs import get_logger
+from kinesis_credentials.logs import get_logger
 from spark_kinesis_source.metrics.declared import (
     BATCH_DURATION,
     BATCH_NUMBER,

@@ -12,8 +12,8 @@ from kinesis_core.errors import (
     ServiceError,
     StreamNotFoundError,
 )
-from kinesis_core.logs import get_logger
 from kinesis_core.model import TrimHorizon
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

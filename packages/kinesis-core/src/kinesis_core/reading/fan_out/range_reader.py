@@ -11,13 +11,13 @@ from attrs import field, frozen
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError, ServiceError
-from kinesis_core.logs import get_logger
 from kinesis_core.model import Page, ShardRange
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_core.reading.polling import PollingRangeReader
 from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.settings import FanOutSettings
 from kinesis_core.stalls import STALLED_PAGES
+from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 

@@ -14,12 +14,12 @@ from kinesis_core.planning.loss import (
     Doubt,
     OffsetExpired,
     RecordExpired,
+    describe,
     is_doubtful,
     is_expiring,
     judge,
     judge_emptiness,
 )
-from kinesis_core.planning.loss_report import describe
 
 HOURS = 24
 NOW_MS = 1_790_000_000_000

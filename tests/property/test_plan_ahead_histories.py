@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
-from kinesis_core.planning.plan_ahead import Timer
+from kinesis_core.planning.pacing import Timer
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.histories import (

@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.planning.turns import Turn, Turns, in_turn
+from kinesis_core.planning.schedule import Turn, Turns, in_turn
 
 lags = st.floats(0, 1e9, allow_nan=False) | st.just(float("inf"))
 

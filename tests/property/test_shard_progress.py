@@ -24,7 +24,6 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.evidence import EMPTY_MARGIN_MS, Evidence
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import (
     Behind,
@@ -45,6 +44,7 @@ from kinesis_core.planning.progress import (
     reading,
     reads_from,
 )
+from kinesis_core.planning.settings import Limits
 from kinesis_core.stalls import STALLED_PAGES
 from support.one_shard import OneShard, end_after
 

@@ -7,7 +7,7 @@ from math import inf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.planning.limits import Limits
+from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shares import EVERYTHING, LEAST, Need, divide, divide_limits
 
 totals = st.integers(1, 10_000)

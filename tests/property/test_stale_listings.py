@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from kinesis_core.errors import StaleListingError
 from kinesis_core.model import Listing, Shard, ShardOffset, by_id
-from kinesis_core.planning.discovery import Discovery
+from kinesis_core.planning.discovery import Discovery, Known, find_hole, find_needless
 from kinesis_core.planning.frontier import Frontier
-from kinesis_core.planning.lineage import Known, find_hole, find_needless
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream
 

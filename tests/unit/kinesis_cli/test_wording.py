@@ -9,7 +9,7 @@ import pytest
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, At, ShardOffset, ShardRange
-from kinesis_core.planning.loss_report import LossReport
+from kinesis_core.planning.loss import LossReport
 from kinesis_core.reading.progress import RangeProgress
 
 

@@ -9,7 +9,7 @@ from kinesis_core.model import After, AtTimestamp, Record, ShardEnd, ShardOffset
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.probe import GAP_CALLS
-from kinesis_core.planning.sampling import FIRST_SAMPLE_RECORDS
+from kinesis_core.planning.shares import FIRST_SAMPLE_RECORDS
 from support.fake_stream import Mood
 from support.one_shard import OneShard, end_after
 from support.scripted_stream import ITERATOR_LIFE_S, throttle

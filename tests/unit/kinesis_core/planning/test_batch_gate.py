@@ -8,8 +8,8 @@ from attrs import define, evolve, field
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, Cut, Estimate, Offset, ShardEnd, ShardOffset, StreamOffset
 from kinesis_core.planning import BatchGate
-from kinesis_core.planning.batch_gate import PLAN_PERIOD_S
-from kinesis_core.planning.limits import FULL_MS
+from kinesis_core.planning.pacing import PLAN_PERIOD_S
+from kinesis_core.planning.settings import FULL_MS
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.scripted_stream import scripted_stream, throttle

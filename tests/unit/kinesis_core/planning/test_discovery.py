@@ -22,8 +22,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.discovery import PAUSES_S, Discovery
-from kinesis_core.planning.lineage import Known
+from kinesis_core.planning.discovery import PAUSES_S, Discovery, Known
 from support.fake_stream import FakeStream
 from support.planned import Planned, Read, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream

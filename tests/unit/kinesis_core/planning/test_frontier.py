@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from kinesis_core.model import ShardOffset
-from kinesis_core.planning.discovery import Discovery
+from kinesis_core.planning.discovery import Discovery, Known
 from kinesis_core.planning.frontier import Frontier
-from kinesis_core.planning.lineage import Known
 from support.scripted_stream import ScriptedStream, scripted_stream
 
 

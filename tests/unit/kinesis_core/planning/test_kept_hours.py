@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinesis_core.planning.kept_hours import KeptHours
+from kinesis_core.planning.stream_facts import KeptHours
 
 HOUR_S = 3600
 NOW_S = 1_790_000_000.0

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from kinesis_core.planning.lanes import Lanes
+from kinesis_core.planning.schedule import Lanes
 from support.waiting import PATIENCE_S
 
 

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from kinesis_core.model import Listing, Shard, by_id
 from kinesis_core.model.shards import HASH_KEYS
-from kinesis_core.planning.lineage import Known, find_hole, find_needless
+from kinesis_core.planning.discovery import Known, find_hole, find_needless
 
 HALF = HASH_KEYS // 2
 LAST = HASH_KEYS - 1

@@ -8,7 +8,7 @@ import pytest
 
 from kinesis_core.model import After, Record, ShardOffset, StreamOffset, TrimHorizon
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.limits import FULL_MS
+from kinesis_core.planning.settings import FULL_MS
 from kinesis_core.planning.shares import EVERYTHING, Need
 from kinesis_core.planning.stream_planner import StreamPlanner
 from support.scripted_stream import ScriptedStream, scripted_stream

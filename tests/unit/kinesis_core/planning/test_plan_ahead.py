@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from kinesis_core.errors import AccessDeniedError, DataLossError, ServiceError, UnavailableError
-from kinesis_core.planning.plan_ahead import LEAD, daemon_timer
+from kinesis_core.planning.pacing import LEAD, daemon_timer
 from support.fake_stream import FakeClock
 from support.slow_planner import BATCH_S, Driver, SlowPlanner, at
 

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.model import Offset, Page, ShardOffset, StreamOffset
-from kinesis_core.planning import Limits, Planner, PlanSettings, lanes
+from kinesis_core.planning import Limits, Planner, PlanSettings, schedule
 from kinesis_core.planning.probe import GAP_CALLS
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
@@ -197,7 +197,7 @@ def test_a_failed_plan_leaves_nothing_under_way(monkeypatch: pytest.MonkeyPatch)
         stream.waited_for.set()
         return futures.wait(threads)
 
-    monkeypatch.setattr(lanes, "wait", wait)
+    monkeypatch.setattr(schedule, "wait", wait)
     with pytest.raises(AccessDeniedError):
         query.batch()
     assert not stream.is_under_way

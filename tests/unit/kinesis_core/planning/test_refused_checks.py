@@ -11,7 +11,7 @@ from kinesis_core.errors import DataLossError, IteratorExpiredError, ServiceErro
 from kinesis_core.model import After, At, AtTimestamp, Cut, Page, ShardOffset
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.data_loss import DataLoss
-from kinesis_core.planning.loss_report import LossReport
+from kinesis_core.planning.loss import LossReport
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.stream_facts import StreamFacts
 from support.fake_stream import FakeClock

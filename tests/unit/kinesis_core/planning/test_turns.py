@@ -18,10 +18,8 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.plan_budget import PlanBudget
-from kinesis_core.planning.rounds import Rounds
+from kinesis_core.planning.schedule import PlanBudget, Rounds, Turns, age_ms
 from kinesis_core.planning.skew import Draft
-from kinesis_core.planning.turns import Turns, age_ms
 from support.budgeted import put_everywhere
 from support.fake_stream import FakeClock
 from support.planned import Planned

@@ -14,7 +14,7 @@ import pytest
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.errors import ProcessLimitError
 from kinesis_core.model import After, At, ShardRange
-from kinesis_core.planning.lanes import Lanes
+from kinesis_core.planning.schedule import Lanes
 from kinesis_core.reading import PollingRangeReader, ReadSettings, Source, merge_by_arrival, read_concurrently
 from kinesis_core.reading.columns import UserRecord
 from kinesis_core.threads import ThreadPool, start_thread, start_threads

@@ -13,7 +13,6 @@ from attrs import evolve
 
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.model import After, AtTimestamp, Record, ShardOffset, data_bytes
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.probe import (
     GAP_CALLS,
     READ_ON_BYTES,
@@ -24,8 +23,9 @@ from kinesis_core.planning.probe import (
     times_back,
 )
 from kinesis_core.planning.progress import is_tip
-from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
+from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shares import MAX_PAGE_RECORDS
 
 PROBES_NEARER = 5
 """Probes half as far ahead as the one before, where that found nothing. After these the rest is read instead."""

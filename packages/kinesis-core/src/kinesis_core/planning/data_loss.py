@@ -20,14 +20,15 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning.evidence import Emptiness
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.loss import (
     HOUR_MS,
     Doubt,
     Loss,
+    LossReport,
     NoProgress,
     OffsetExpired,
     certain_from_ms,
+    describe,
     is_doubtful,
     is_expiring,
     is_unchecked,
@@ -35,9 +36,9 @@ from kinesis_core.planning.loss import (
     judge_emptiness,
     never_was,
 )
-from kinesis_core.planning.loss_report import LossReport, describe
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import Gone, in_doubt, is_lost, lose
+from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_cache import Unsettled
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts

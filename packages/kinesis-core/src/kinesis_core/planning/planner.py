@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from attrs import evolve
@@ -26,18 +26,18 @@ from kinesis_core.model import (
     position_in,
     ranges_between,
 )
-from kinesis_core.planning.backlogs import warn_of_backlog
-from kinesis_core.planning.lanes import Lanes
-from kinesis_core.planning.limits import Limits
-from kinesis_core.planning.plan_budget import PlanBudget
-from kinesis_core.planning.plan_settings import PlanSettings
-from kinesis_core.planning.planned import log_planned
-from kinesis_core.planning.rounds import Rounds
+from kinesis_core.planning.pacing import log_planned
+from kinesis_core.planning.schedule import Lanes, PlanBudget, Rounds
+from kinesis_core.planning.settings import Limits, PlanSettings
 from kinesis_core.planning.shares import NOTHING, Shares, divide_limits
 from kinesis_core.planning.skew import Draft, SkewLimit
 from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.targets import Targets
+from kinesis_credentials.logs import get_logger
+
+log = get_logger("kinesis_core")
+
 
 NO_LIMITS = Shares({}, Limits())
 TOGETHER_S = 0.5
@@ -45,6 +45,9 @@ TOGETHER_S = 0.5
 In a run that ends at targets, a shard that can be read this soon after the first one is planned with it: another batch takes
 longer.
 """
+LONG_HOURS = 6.0
+"""A quarter of the shortest retention. Such a batch takes long, and its first records may expire before it is done."""
+_HOUR_MS = 3_600_000
 
 
 class Planner:
@@ -319,3 +322,18 @@ def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> Strea
     """Return *end* with the shards of a batch where the batch starts: they must be listed if they still exist."""
     starts = {r.shard_id: ShardOffset(r.start) for r in ranges if r.stream == name}
     return evolve(end, shards={**end.shards, **starts})
+
+
+def warn_of_backlog(stream: str, end: StreamOffset, retention_hours: Callable[[], int]) -> None:
+    """Log how many hours the batch that ends at *end* reaches back, and over how many shards, if that is long."""
+    estimates = [p.estimate for p in end.shards.values() if p.first is not None]
+    ages_ms = [e.age_ms for e in estimates if e is not None and e.age_ms is not None]
+    hours = max(ages_ms, default=0) / _HOUR_MS
+    if hours >= LONG_HOURS:
+        log.warning(
+            "backlog.planned",
+            stream=stream,
+            shards=len(estimates),
+            hours=round(hours, 1),
+            retention_hours=retention_hours(),
+        )

@@ -6,10 +6,10 @@ from attrs import define, field, frozen
 
 from kinesis_core.model import Cut, Record, ShardOffset
 from kinesis_core.planning.evidence import Emptiness
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import InGap, Progress, reading
-from kinesis_core.planning.sampling import Sampling
+from kinesis_core.planning.settings import Limits
+from kinesis_core.planning.shares import Sampling
 
 
 @frozen

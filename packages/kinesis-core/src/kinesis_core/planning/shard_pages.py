@@ -17,10 +17,10 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import After, At, Page, ShardOffset, StreamSummary, TrimHorizon, data_bytes
 from kinesis_core.planning.batch_end import PASSING
-from kinesis_core.planning.migration import after_gone, first_record
-from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.probe import GAP_CALLS, Found, find_first
+from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.start_positions import after_gone, first_record
 from kinesis_core.planning.stream_planner import StreamPlanner
 
 

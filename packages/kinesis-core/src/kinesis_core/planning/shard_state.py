@@ -18,7 +18,6 @@ from kinesis_core.model import (
     is_after,
 )
 from kinesis_core.planning.evidence import Evidence
-from kinesis_core.planning.limits import Limits
 from kinesis_core.planning.progress import (
     Ended,
     Lost,
@@ -33,6 +32,7 @@ from kinesis_core.planning.progress import (
     reads_from,
     stalled_pages,
 )
+from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_cache import OldestSearch, ShardCache
 from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.stalls import STALLED_PAGES, Stall

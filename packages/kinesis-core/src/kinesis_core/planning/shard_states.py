@@ -10,15 +10,12 @@ from attrs import define, field
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import ShardOffset, StreamOffset
-from kinesis_core.planning.lanes import RunAll
-from kinesis_core.planning.limits import FULL_MS
-from kinesis_core.planning.plan_budget import PlanBudget
-from kinesis_core.planning.plan_settings import PlanSettings
 from kinesis_core.planning.progress import is_idle
+from kinesis_core.planning.schedule import NEVER, PlanBudget, RunAll, Turns, age_ms, in_turn
+from kinesis_core.planning.settings import FULL_MS, PlanSettings
 from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import EVERYTHING, Need
-from kinesis_core.planning.turns import NEVER, Turns, age_ms, in_turn
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard. Later ones are spread over time."""

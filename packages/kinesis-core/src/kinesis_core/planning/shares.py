@@ -1,5 +1,5 @@
 """
-Shares: how the limits of a whole batch are divided among its shards.
+How much of each shard a batch may take: what a shard holds by the records seen last, and its share in the limits of a whole batch.
 
 What one shard does not need goes to the others. What a shard needs is a guess, by what its last plan saw. A wrong guess changes how
 much of a shard is in this batch and how much in the next one. It never makes the batch larger, because all shares together are the
@@ -8,13 +8,14 @@ limit. A shard that was guessed too low uses up its share, and counts as one tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil, inf
 from typing import TypeVar
 
-from attrs import frozen
+from attrs import define, frozen
 
-from kinesis_core.planning.limits import Limits
+from kinesis_core.model import Record, data_bytes
+from kinesis_core.planning.settings import SHARD_BYTES_PER_MS, Limits
 
 LEAST = 8
 """A shard that needs nothing gets an eighth of an equal part, so that its next records need not wait for another batch."""
@@ -22,6 +23,16 @@ LEAST = 8
 K = TypeVar("K")
 ShardKey = tuple[str, str]
 """A stream, as the user gave it, and a shard."""
+MAX_PAGE_RECORDS = 10_000
+SAMPLE_BYTES = 256 * 1024
+"""Bytes that a plan may read to see whether a shard is quiet, of the 2 MiB/s that all readers share."""
+MAX_SAMPLE_RECORDS = 1000
+SHORTEST_RATED_MS = 1000
+"""A producer puts up to 500 records at a time: their distance shows no rate."""
+FIRST_SAMPLE_RECORDS = 25
+"""Records read of a shard whose record size is not known yet."""
+ROOM = 2.0
+"""A shard may take in this many times its rate before a share of a batch is too small for it."""
 
 
 @frozen
@@ -86,3 +97,36 @@ def _divide(
     shares = divide(total, {key: max(least, min(need, most)) for key, need in needs.items()})
     late = max(1, min(shares.values(), default=total) // 2)
     return {key: min(share, most) for key, share in shares.items()}, min(late, most)
+
+
+@define
+class Sampling:
+    """Estimates from the records of a shard that were seen last."""
+
+    record_bytes: float = SAMPLE_BYTES / FIRST_SAMPLE_RECORDS
+    records_per_ms: float = 0.0
+
+    def note(self, records: Sequence[Record]) -> None:
+        self.record_bytes = max(1.0, data_bytes(records) / len(records))
+
+    def note_rate(self, records: Sequence[Record], since_ms: int | None) -> None:
+        """Note the rate of *records*, the first ones after *since_ms*; None where only their own arrival times show it."""
+        first_ms, last_ms = records[0].arrived_ms, records[-1].arrived_ms
+        if first_ms is None or last_ms is None:
+            return
+        passed_ms = last_ms - (first_ms if since_ms is None else min(since_ms, first_ms))
+        self.records_per_ms = len(records) / max(SHORTEST_RATED_MS, passed_ms)
+
+    def need(self, unread_ms: float) -> Need:
+        """Return what the shard may have taken in since a time, with room. No shard takes in more than Kinesis allows."""
+        records_per_ms = ROOM * self.records_per_ms
+        bytes_per_ms = records_per_ms * self.record_bytes
+        return Need(unread_ms * min(1.0, records_per_ms), unread_ms * min(SHARD_BYTES_PER_MS, bytes_per_ms))
+
+    def sample_records(self) -> int:
+        """Return how many records fit the sample's byte budget."""
+        return min(MAX_SAMPLE_RECORDS, self.records_for(SAMPLE_BYTES))
+
+    def records_for(self, size_bytes: int) -> int:
+        """Return how many records make up about *size_bytes*: 1 to 10,000."""
+        return max(1, min(MAX_PAGE_RECORDS, int(size_bytes / self.record_bytes)))

@@ -1,4 +1,8 @@
-"""What DescribeStreamSummary returns for a stream, called again when that may have changed: 20 calls/s serve a whole account."""
+"""
+What DescribeStreamSummary returns for a stream, and for how long its records were kept while somebody changes the retention.
+
+The call is made again when the facts may have changed: 20 calls/s serve a whole account.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,38 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamRecreatedError
 from kinesis_core.model import StreamSummary, show_time
-from kinesis_core.planning.kept_hours import KeptHours
 
 KNOWN_S = 600.0
 """How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
+_LONGEST_HOURS = 8760
+"""The longest retention. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
+_HOUR_S = 3600
+_MARGIN_S = 60
+"""Two clocks that show the same hours may differ by as much."""
+
+
+@define
+class KeptHours:
+    """
+    For how many hours back from now no record can have expired, as far as the retention was seen.
+
+    A retention that is raised brings nothing back: the stream then reaches back as far as before, and an hour further with each hour.
+    One that is lowered counts at once. Between two times when it was seen, the shorter one may have been in force until the second.
+    """
+
+    _hours: int = field(default=_LONGEST_HOURS, init=False)
+    """The retention that was seen last."""
+    _horizon_s: float = field(default=float("-inf"), init=False)
+    """Records that arrived before this time may have expired."""
+
+    def see(self, hours: int, now_s: float) -> None:
+        """Note that the retention is *hours*, or was when somebody looked last before now."""
+        self._horizon_s = max(self._horizon_s, now_s - min(hours, self._hours) * _HOUR_S)
+        self._hours = hours
+
+    def at(self, now_s: float) -> int:
+        """Return the hours, at least one."""
+        return max(1, int(min(self._hours, (now_s - self._horizon_s + _MARGIN_S) // _HOUR_S)))
 
 
 @define

@@ -25,14 +25,12 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.batch_end import PASSING, plan_end
 from kinesis_core.planning.data_loss import DataLoss
-from kinesis_core.planning.discovery import Discovery, is_known
+from kinesis_core.planning.discovery import Discovery, Known, find_needless, is_known
 from kinesis_core.planning.frontier import Frontier
-from kinesis_core.planning.lanes import RunAll
-from kinesis_core.planning.lineage import Known, find_needless
-from kinesis_core.planning.loss_report import LossReport
+from kinesis_core.planning.loss import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
-from kinesis_core.planning.plan_budget import PlanBudget
-from kinesis_core.planning.plan_settings import PlanSettings
+from kinesis_core.planning.schedule import PlanBudget, RunAll
+from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.shares import Need, Shares

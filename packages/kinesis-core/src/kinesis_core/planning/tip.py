@@ -5,8 +5,8 @@ from __future__ import annotations
 from kinesis_core.model import After, At, AtTimestamp, Cut, ShardEnd, ShardOffset, is_before
 from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, find_first, times_back
 from kinesis_core.planning.progress import is_tip
-from kinesis_core.planning.sampling import MAX_PAGE_RECORDS
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shares import MAX_PAGE_RECORDS
 
 NEAR_MS = 1000
 """This close to the tip, reading on takes no longer than another probe."""

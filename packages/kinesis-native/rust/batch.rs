@@ -11,8 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::mine::{Mine, NotMine};
-use crate::page::Page;
-use crate::rows::{Records, Rows, UserRecords};
+use crate::rows::{RecordColumns, Records, Rows, UserRecords};
 
 const SCHEMA_NAME: &CStr = c"arrow_schema";
 const ARRAY_NAME: &CStr = c"arrow_array";
@@ -27,9 +26,16 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// Build the batch of the records from *start* to *stop* of *page*, without the first *skip* rows of the first record.
-    pub fn build(&self, page: &Page, start: usize, stop: usize, unpacks: bool, skip: usize) -> Mine<Batch> {
-        let records = Records { page, start, stop };
+    /// Build the batch of the records from *start* to *stop* of a page, without the first *skip* rows of the first record.
+    pub fn build(
+        &self,
+        columns: &RecordColumns,
+        start: usize,
+        stop: usize,
+        unpacks: bool,
+        skip: usize,
+    ) -> Mine<Batch> {
+        let records = Records { columns, start, stop };
         if unpacks {
             self.columns_of(&UserRecords::unpack(&records)?, skip)
         } else {

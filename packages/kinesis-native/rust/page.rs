@@ -1,11 +1,12 @@
 //! A decoded page: its records as columns, and what the reader needs to go on.
 
-use arrow_array::{Array, BinaryArray, StringArray, TimestampMicrosecondArray};
+use arrow_array::{Array, StringArray};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::batch::{Batch, Wanted};
+use crate::rows::RecordColumns;
 
 /// The members of a page beside its records.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,11 +19,7 @@ pub struct Facts {
 /// One response of GetRecords, or one event of SubscribeToShard.
 #[pyclass(frozen, module = "kinesis_native")]
 pub struct Page {
-    pub data: BinaryArray,
-    pub partition_keys: StringArray,
-    pub numbers: StringArray,
-    pub arrivals: TimestampMicrosecondArray,
-    pub encryption_types: StringArray,
+    pub columns: RecordColumns,
     /// Whether any payload begins like an aggregate.
     pub holds_aggregates: bool,
     pub facts: Facts,
@@ -31,27 +28,30 @@ pub struct Page {
 impl Page {
     /// How many records it has.
     pub fn count(&self) -> usize {
-        self.numbers.len()
+        self.columns.numbers.len()
     }
 
     fn check(&self, start: usize, stop: usize) -> PyResult<()> {
-        if start <= stop && stop <= self.numbers.len() {
+        if start <= stop && stop <= self.columns.numbers.len() {
             return Ok(());
         }
-        Err(PyIndexError::new_err(format!("{start}..{stop} of {} records", self.numbers.len())))
+        Err(PyIndexError::new_err(format!("{start}..{stop} of {} records", self.columns.numbers.len())))
     }
 
     fn row<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyTuple>> {
         let optional = |column: &StringArray| column.is_valid(index).then(|| column.value(index).to_owned());
         // The division restores the number that the JSON text has: both are the nearest to the exact millisecond.
-        let arrived_s =
-            self.arrivals.is_valid(index).then(|| (self.arrivals.value(index) / 1000) as f64 / 1000.0);
+        let arrived_s = self
+            .columns
+            .arrivals
+            .is_valid(index)
+            .then(|| (self.columns.arrivals.value(index) / 1000) as f64 / 1000.0);
         (
-            self.numbers.value(index),
-            PyBytes::new(py, self.data.value(index)),
-            optional(&self.partition_keys),
+            self.columns.numbers.value(index),
+            PyBytes::new(py, self.columns.data.value(index)),
+            optional(&self.columns.partition_keys),
             arrived_s,
-            optional(&self.encryption_types),
+            optional(&self.columns.encryption_types),
         )
             .into_pyobject(py)
     }
@@ -60,7 +60,7 @@ impl Page {
 #[pymethods]
 impl Page {
     fn __len__(&self) -> usize {
-        self.numbers.len()
+        self.columns.numbers.len()
     }
 
     #[getter]
@@ -94,7 +94,7 @@ impl Page {
     /// Return the bytes of payload in the records from *start* to *stop*.
     fn data_bytes(&self, start: usize, stop: usize) -> PyResult<usize> {
         self.check(start, stop)?;
-        let ends = self.data.value_offsets();
+        let ends = self.columns.data.value_offsets();
         Ok((ends[stop] - ends[start]) as usize)
     }
 
@@ -117,6 +117,6 @@ impl Page {
         self.check(start, stop)?;
         let wanted = Wanted { columns: &columns, stream_name, stream, shard_id, millis_behind };
         let unpacks = deaggregate && self.holds_aggregates;
-        Ok(py.detach(|| wanted.build(self, start, stop, unpacks, skip)).ok())
+        Ok(py.detach(|| wanted.build(&self.columns, start, stop, unpacks, skip)).ok())
     }
 }

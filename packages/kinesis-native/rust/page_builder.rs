@@ -8,6 +8,7 @@ use base64_simd::STANDARD;
 use crate::aggregation::decode::MAGIC;
 use crate::mine::{Mine, NotMine, buffer, every, require};
 use crate::page::{Facts, Page};
+use crate::rows::RecordColumns;
 use crate::text_column::TextColumn;
 
 const LONGEST_NUMBER: usize = 129;
@@ -102,15 +103,14 @@ impl PageBuilder {
 
     pub fn finish(mut self, facts: Facts) -> Mine<Page> {
         let ends = OffsetBuffer::new(ScalarBuffer::from(self.data_ends));
-        Ok(Page {
+        let columns = RecordColumns {
             data: BinaryArray::try_new(ends, Buffer::from_vec(self.data), None).map_err(|_| NotMine)?,
             partition_keys: self.partition_keys.finish()?,
             numbers: self.numbers.finish()?,
             arrivals: self.arrivals.finish().with_timezone("UTC"),
             encryption_types: self.encryption_types.finish()?,
-            holds_aggregates: self.holds_aggregates,
-            facts,
-        })
+        };
+        Ok(Page { columns, holds_aggregates: self.holds_aggregates, facts })
     }
 }
 

@@ -4,18 +4,26 @@ use std::iter::repeat_n;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder};
-use arrow_array::{Array, ArrayRef, Int64Array, StringArray, TimestampMicrosecondArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, TimestampMicrosecondArray};
 
 use crate::aggregation::decode::{Aggregate, UserRecord, unpack};
 use crate::mine::{Mine, buffer, require};
-use crate::page::Page;
 
 /// A column holds at most 2 GiB. Anything near that is left to Python.
 const LARGEST_COLUMN_BYTES: usize = i32::MAX as usize;
 
+/// The columns of a page: what each of its records has.
+pub struct RecordColumns {
+    pub data: BinaryArray,
+    pub partition_keys: StringArray,
+    pub numbers: StringArray,
+    pub arrivals: TimestampMicrosecondArray,
+    pub encryption_types: StringArray,
+}
+
 /// The records of a page from `start` to `stop`. Each is a row.
 pub struct Records<'a> {
-    pub page: &'a Page,
+    pub columns: &'a RecordColumns,
     pub start: usize,
     pub stop: usize,
 }
@@ -57,11 +65,11 @@ impl Rows for Records<'_> {
     }
 
     fn data(&self) -> Mine<ArrayRef> {
-        self.slice(&self.page.data)
+        self.slice(&self.columns.data)
     }
 
     fn partition_keys(&self) -> Mine<ArrayRef> {
-        self.slice(&self.page.partition_keys)
+        self.slice(&self.columns.partition_keys)
     }
 
     fn explicit_hash_keys(&self) -> Mine<ArrayRef> {
@@ -73,22 +81,22 @@ impl Rows for Records<'_> {
     }
 
     fn numbers(&self) -> Mine<ArrayRef> {
-        self.slice(&self.page.numbers)
+        self.slice(&self.columns.numbers)
     }
 
     fn arrivals(&self) -> Mine<ArrayRef> {
-        self.slice(&self.page.arrivals)
+        self.slice(&self.columns.arrivals)
     }
 
     fn encryption_types(&self) -> Mine<ArrayRef> {
-        self.slice(&self.page.encryption_types)
+        self.slice(&self.columns.encryption_types)
     }
 }
 
 impl<'a> UserRecords<'a> {
     pub fn unpack(records: &'a Records<'a>) -> Mine<Self> {
         let payloads: Vec<_> =
-            (records.start..records.stop).map(|index| records.page.data.value(index)).collect();
+            (records.start..records.stop).map(|index| records.columns.data.value(index)).collect();
         let unpacked = unpack(&payloads)?;
         let count = unpacked.iter().map(rows_of).sum();
         Ok(Self { records, unpacked, count })
@@ -151,13 +159,13 @@ impl<'a> Rows for UserRecords<'a> {
     }
 
     fn data(&self) -> Mine<ArrayRef> {
-        let ends = self.records.page.data.value_offsets();
+        let ends = self.records.columns.data.value_offsets();
         let bytes = (ends[self.records.stop] - ends[self.records.start]) as usize;
         buffer(bytes)?; // Arrow's builder would end the process
         let mut data = BinaryBuilder::with_capacity(self.count, bytes);
         for (index, found) in self.each() {
             match found {
-                None => data.append_value(self.records.page.data.value(index)),
+                None => data.append_value(self.records.columns.data.value(index)),
                 Some(aggregate) => aggregate.records.iter().for_each(|record| data.append_value(record.data)),
             }
         }
@@ -165,7 +173,7 @@ impl<'a> Rows for UserRecords<'a> {
     }
 
     fn partition_keys(&self) -> Mine<ArrayRef> {
-        let column: &'a StringArray = &self.records.page.partition_keys;
+        let column: &'a StringArray = &self.records.columns.partition_keys;
         self.keys(
             |aggregate, record| Some(&*aggregate.partition_keys[record.partition_key]),
             |index| column.is_valid(index).then(|| column.value(index)),
@@ -185,17 +193,17 @@ impl<'a> Rows for UserRecords<'a> {
     }
 
     fn numbers(&self) -> Mine<ArrayRef> {
-        self.texts(&self.records.page.numbers)
+        self.texts(&self.records.columns.numbers)
     }
 
     fn arrivals(&self) -> Mine<ArrayRef> {
-        let column = &self.records.page.arrivals;
+        let column = &self.records.columns.arrivals;
         let value = |index| column.is_valid(index).then(|| column.value(index));
         let values = self.each().flat_map(|(index, found)| repeat_n(value(index), rows_of(found)));
         Ok(Arc::new(values.collect::<TimestampMicrosecondArray>().with_timezone("UTC")))
     }
 
     fn encryption_types(&self) -> Mine<ArrayRef> {
-        self.texts(&self.records.page.encryption_types)
+        self.texts(&self.records.columns.encryption_types)
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::md5_lanes::digests;
 use crate::mine::{Mine, NotMine, require};
-use crate::producing::router::read_hash_key;
+use crate::producing::columns::read_hash_key;
 
 pub const MAGIC: [u8; 4] = [0xf3, 0x89, 0x9a, 0xc2];
 const DIGEST_BYTES: usize = 16;

@@ -1,13 +1,13 @@
 //! Writes aggregates. The caller decides which rows share one.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
+use crate::aggregation::aggregate::Aggregate;
 use crate::aggregation::decode::{MAGIC, is_aggregate};
-use crate::md5_lanes::{Digest, digests};
+use crate::md5_lanes::Digest;
 use crate::mine::{Mine, NotMine};
 use crate::producing::columns::{Columns, Row};
 use crate::producing::entries::PutEntries;
@@ -17,39 +17,6 @@ use crate::producing::rows::PutRows;
 const FRAME_BYTES: usize = MAGIC.len() + size_of::<Digest>();
 /// What is reserved before rows come, at most. A task may have an open aggregate for each of 10,000 shards.
 const MOST_RESERVED: usize = 2 * 1024;
-
-/// A closed aggregate. Its checksum is computed when it is first needed: that of many at once takes less time.
-pub struct Aggregate {
-    /// The payload without the checksum at its end.
-    pub message: Vec<u8>,
-    /// The hash key of the first user record.
-    pub hash_key: String,
-    digest: OnceLock<Digest>,
-}
-
-impl Aggregate {
-    fn content(&self) -> &[u8] {
-        &self.message[MAGIC.len()..]
-    }
-
-    /// The bytes of the payload.
-    pub fn size_bytes(&self) -> usize {
-        self.message.len() + size_of::<Digest>()
-    }
-
-    pub fn digest(&self) -> &Digest {
-        self.digest.get_or_init(|| digests(&[self.content()])[0])
-    }
-}
-
-/// Compute the checksums of *aggregates* that are not known yet.
-pub fn seal(aggregates: &[&Aggregate]) {
-    let open: Vec<_> = aggregates.iter().filter(|aggregate| aggregate.digest.get().is_none()).collect();
-    let contents: Vec<&[u8]> = open.iter().map(|aggregate| aggregate.content()).collect();
-    for (aggregate, digest) in open.iter().zip(digests(&contents)) {
-        aggregate.digest.get_or_init(|| digest);
-    }
-}
 
 /// Partition keys or explicit hash keys, with their indexes in the order of their first use.
 #[derive(Default)]
@@ -146,7 +113,7 @@ impl AggregateBuilder {
         }
         let hash_key = router::hash_keys(&[first.row(0)])?[0].to_string();
         let message = [&MAGIC[..], &self.tables, &self.records].concat();
-        Ok(PutEntries::of_aggregate(Aggregate { message, hash_key, digest: OnceLock::new() }))
+        Ok(PutEntries::of_aggregate(Aggregate::new(message, hash_key)))
     }
 }
 
@@ -208,6 +175,7 @@ fn write_delimited(message: &mut Vec<u8>, tag: u8, content: &[u8]) {
 mod tests {
     use super::*;
     use crate::aggregation::decode::unpack;
+    use crate::md5_lanes::digests;
 
     fn row<'a>(data: &'a [u8], key: &'a [u8], hash_key: Option<&'a [u8]>) -> Row<'a> {
         Row { data, key: Some(key), hash_key }

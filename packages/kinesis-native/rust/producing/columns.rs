@@ -1,12 +1,14 @@
 //! Rows as columns of equal length, and the checks before any of them is put.
 
+use pyo3::PyResult;
+
 use crate::mine::{Mine, NotMine, require};
-use crate::producing::router;
 use crate::producing::values::Values;
 
 const MAX_KEY_CHARS: usize = 256;
 /// A row without a partition key may get a random one of so many characters.
 const RANDOM_KEY_CHARS: usize = 16;
+const MOST_HASH_KEY_DIGITS: usize = 39;
 
 /// One row. `key` is None if it has no partition key.
 #[derive(Clone, Copy)]
@@ -89,7 +91,7 @@ impl Columns {
         for index in 0..self.len() {
             let row = self.row(index);
             let key_bytes = row.key.map(check_key).transpose()?.unwrap_or(RANDOM_KEY_CHARS);
-            row.hash_key.map(router::read_hash_key).transpose()?;
+            row.hash_key.map(read_hash_key).transpose()?;
             longest = longest.max(row.data.len());
             largest = largest.max(row.data.len() + key_bytes);
         }
@@ -102,4 +104,33 @@ fn check_key(key: &[u8]) -> Mine<usize> {
     let text = std::str::from_utf8(key).map_err(|_| NotMine)?;
     require(!key.is_empty() && (key.len() <= MAX_KEY_CHARS || text.chars().count() <= MAX_KEY_CHARS))?;
     Ok(key.len())
+}
+
+/// Return a key as Python has it. It was checked when the rows were made.
+pub fn text_of(key: &[u8]) -> PyResult<String> {
+    Ok(String::from_utf8(key.to_vec())?)
+}
+
+/// Return the number that *text* is: decimal, from 0 to 2^128-1, without zeros in front.
+pub fn read_hash_key(text: &[u8]) -> Mine<u128> {
+    require(matches!(text.len(), 1..=MOST_HASH_KEY_DIGITS) && (text.len() == 1 || text[0] != b'0'))?;
+    text.iter().try_fold(0_u128, |value, byte| {
+        require(byte.is_ascii_digit())?;
+        let value = value.checked_mul(10).ok_or(NotMine)?;
+        value.checked_add(u128::from(byte - b'0')).ok_or(NotMine)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hash_keys_are_decimal_numbers_of_128_bits() {
+        assert_eq!(read_hash_key(b"0"), Ok(0));
+        assert_eq!(read_hash_key(b"340282366920938463463374607431768211455"), Ok(u128::MAX));
+        for text in [&b""[..], b"00", b"01", b"+1", b"1 ", b"340282366920938463463374607431768211456"] {
+            assert_eq!(read_hash_key(text), Err(NotMine), "{text:?}");
+        }
+    }
 }

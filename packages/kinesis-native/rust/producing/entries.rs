@@ -7,10 +7,9 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::aggregation::encode::{Aggregate, seal};
+use crate::aggregation::aggregate::{Aggregate, seal};
 use crate::mine::Mine;
-use crate::producing::columns::Columns;
-use crate::producing::rows::text_of;
+use crate::producing::columns::{Columns, text_of};
 use crate::put_body::{Entry, write_json};
 use crate::put_body_cbor::write_cbor;
 

@@ -2,20 +2,9 @@
 
 use crate::md5_lanes::digests;
 use crate::mine::{Mine, NotMine, require};
-use crate::producing::columns::Row;
+use crate::producing::columns::{Row, read_hash_key};
 
-const MOST_DIGITS: usize = 39;
 const HASH_BYTES: usize = 16;
-
-/// Return the number that *text* is: decimal, from 0 to 2^128-1, without zeros in front.
-pub fn read_hash_key(text: &[u8]) -> Mine<u128> {
-    require(matches!(text.len(), 1..=MOST_DIGITS) && (text.len() == 1 || text[0] != b'0'))?;
-    text.iter().try_fold(0_u128, |value, byte| {
-        require(byte.is_ascii_digit())?;
-        let value = value.checked_mul(10).ok_or(NotMine)?;
-        value.checked_add(u128::from(byte - b'0')).ok_or(NotMine)
-    })
-}
 
 /// Return the hash key that Kinesis routes each of *rows* by. A row without any key is not recognised.
 pub fn hash_keys(rows: &[Row]) -> Mine<Vec<u128>> {
@@ -59,15 +48,6 @@ mod tests {
 
     fn row<'a>(key: Option<&'a [u8]>, hash_key: Option<&'a [u8]>) -> Row<'a> {
         Row { data: b"", key, hash_key }
-    }
-
-    #[test]
-    fn hash_keys_are_decimal_numbers_of_128_bits() {
-        assert_eq!(read_hash_key(b"0"), Ok(0));
-        assert_eq!(read_hash_key(b"340282366920938463463374607431768211455"), Ok(u128::MAX));
-        for text in [&b""[..], b"00", b"01", b"+1", b"1 ", b"340282366920938463463374607431768211456"] {
-            assert_eq!(read_hash_key(text), Err(NotMine), "{text:?}");
-        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::mine::{Mine, NotMine};
-use crate::producing::columns::{Columns, Row};
+use crate::producing::columns::{Columns, Row, text_of};
 use crate::producing::entries::PutEntries;
 use crate::producing::router;
 use crate::producing::values::Values;
@@ -185,9 +185,4 @@ impl PutRows {
             self.columns.has_hash_keys().then_some(hash_keys),
         ))
     }
-}
-
-/// Return a key as Python has it. It was checked when the rows were made.
-pub fn text_of(key: &[u8]) -> PyResult<String> {
-    Ok(String::from_utf8(key.to_vec())?)
 }

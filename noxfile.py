@@ -126,6 +126,8 @@ GENERATORS = (
 )
 """They write modules with names of options, and then pages of the reference, from declarations in the code."""
 RESULTS = ROOT / ".nox" / "results"
+TESTS_ON_PATH = {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
+"""For programs in tools/ that share code with tests."""
 DIST = ROOT / "dist"
 WHEELS = ROOT / ".nox" / "wheels"
 CARGO = ROOT / ".nox" / "cargo"
@@ -156,7 +158,7 @@ def lint(session: nox.Session) -> None:
         if path.name not in {"bench", "golden", "__pycache__"}
     ]
     session.run(
-        "mypy", *folders, env={"MYPYPATH": "tests"}
+        "mypy", *folders, "tools", env={"MYPYPATH": "tests"}
     )  # they import support.x, while benchmarks import tests.support.x
 
 
@@ -351,7 +353,7 @@ def dist(session: nox.Session) -> None:
     """Build the last commit's packages twice into equal files in dist/, check them, and follow the tutorial with them."""
     _require_java(session)
     _install(session, "test", "dist", spark=SPARK_OF_DOCS)
-    session.run("python", "-m", "support.build_dist", str(DIST), env={"PYTHONPATH": str(ROOT / "tests")})
+    session.run("python", "-m", "tools.build_dist", str(DIST))
     session.run("twine", "check", "--strict", *map(str, DIST.iterdir()))
     # Outside of this folder: a reader's pytest would find its pyproject.toml.
     with tempfile.TemporaryDirectory() as reader:
@@ -397,9 +399,9 @@ def soak(session: nox.Session) -> None:
     _require_java(session)
     _install(session, "test")
     session.run(
-        *("python", "-m", "support.soak", "--restarts", "50", "--batches", "1000", "--minutes", "30"),
+        *("python", "-m", "tools.soak", "--restarts", "50", "--batches", "1000", "--minutes", "30"),
         *("--page", "docs/reliability.md", *session.posargs),
-        env={"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))},
+        env=TESTS_ON_PATH,
     )
 
 
@@ -408,8 +410,7 @@ def chaos(session: nox.Session) -> None:
     """Kill parts of a Spark cluster and of a Kinesis a hundred times each, and write its section of docs/reliability.md."""
     _require_java(session)
     _install(session, "test")
-    paths = os.pathsep.join((str(ROOT / "tests"), str(ROOT)))
-    session.run("python", "-m", "support.chaos", *session.posargs, env={"PYTHONPATH": paths})
+    session.run("python", "-m", "tools.chaos", *session.posargs, env=TESTS_ON_PATH)
 
 
 # Helpers -----------------------------------------------------------------------------------------------------
@@ -495,7 +496,7 @@ def _pytest(session: nox.Session, *arguments: str, env: dict[str, str] | None = 
 
     Test files run in parallel; with `-n0` among the arguments one after the other.
     """
-    session.run("python", "tests/support/unpacked_spark.py")
+    session.run("python", "tools/unpacked_spark.py")
     name = re.sub(r"[^\w.]+", "-", f"{session.name} {arguments[0]}")
     side_by_side = ("--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder")
     session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments, env=env)

@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
+
 from tests.bench.harness import Plot
 
 FOLDER = Path(__file__).parent / "plots"

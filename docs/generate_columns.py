@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generate_options import render_rows, update
-
 from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, Column
 
 PAGE = Path(__file__).parent / "reference" / "columns.md"

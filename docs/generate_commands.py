@@ -15,9 +15,9 @@ from typing import Any
 
 import docstring_parser
 from cyclopts import App, Argument
-from docs.generate_options import render_rows, update
 from docstring_parser import DocstringParam
 
+from docs.generate_options import render_rows, update
 from kinesis_cli.app import COMMANDS, make_app
 from kinesis_cli.connecting import GROUP
 

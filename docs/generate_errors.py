@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 
 from attrs import frozen
-from docs.generate_options import render_rows, update
 
 import kinesis_consumer
 import kinesis_core
@@ -23,6 +22,7 @@ import kinesis_credentials
 import kinesis_emulator
 import spark_kinesis_sink
 import spark_kinesis_source
+from docs.generate_options import render_rows, update
 from kinesis_core.aws import ADVICE_BY_CODE, class_of
 
 PAGE = Path(__file__).parent / "reference" / "errors.md"

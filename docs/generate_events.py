@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from docs.generate_options import render_rows, update
-
 import kinesis_consumer.events
 import kinesis_core.events
 import kinesis_credentials.events
 import kinesis_emulator.events
 import spark_kinesis_sink.events
 import spark_kinesis_source.events
+from docs.generate_options import render_rows, update
 
 PAGE = Path(__file__).parent / "reference" / "events.md"
 PACKAGES = (

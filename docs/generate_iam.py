@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import frozen
-from docs.generate_options import render_rows, update
 
+from docs.generate_options import render_rows, update
 from kinesis_core.aws import CALLS, KEY, KEY_USES, Call, Location, Purpose, Resource
 
 PAGE = Path(__file__).parent / "reference" / "iam.md"

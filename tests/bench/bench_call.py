@@ -22,6 +22,13 @@ from typing import Any
 import botocore.session
 import pyarrow as pa
 from botocore.credentials import Credentials
+
+from kinesis_core.aws import RetryPolicy
+from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.clock import SystemClock
+from kinesis_core.model import After, PutEntry
+from kinesis_core.reading.arrow import BatchBuilder
 from tests.bench.bench_decode import (
     RECORDS_PER_CPU_S,
     SCHEMA,
@@ -33,13 +40,6 @@ from tests.bench.bench_decode import (
 )
 from tests.bench.harness import Row, measure, show
 from tests.support.certificates import HOST, make_certificate
-
-from kinesis_core.aws import RetryPolicy
-from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
-from kinesis_core.clock import SystemClock
-from kinesis_core.model import After, PutEntry
-from kinesis_core.reading.arrow import BatchBuilder
 
 REPEAT = 9
 MAX_RECORDS = 10_000

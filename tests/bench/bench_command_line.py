@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
-from tests.bench.harness import Finding, Note, Row, show
-from tests.bench.memory import peak_bytes_of
 
 from kinesis_emulator.canned import CannedKinesis, CannedStream
 from kinesis_emulator.client_settings import environment
+from tests.bench.harness import Finding, Note, Row, show
+from tests.bench.memory import peak_bytes_of
 
 GROUP = "Command line"
 TURNS = 3

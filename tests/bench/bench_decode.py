@@ -17,12 +17,12 @@ from typing import Any
 
 import botocore.session
 import pyarrow as pa
-from tests.bench.harness import Row, measure, show
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.aws.wire import decode_page
 from kinesis_core.reading import DEFAULT_COLUMNS
 from kinesis_core.reading.arrow import BatchBuilder
+from tests.bench.harness import Row, measure, show
 
 STREAM, SHARD = "orders", "shardId-000000000000"
 REPEAT = 9

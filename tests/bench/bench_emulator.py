@@ -9,9 +9,8 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.bench.harness import Row, show
-
 from kinesis_emulator import EmulatorProcess
+from tests.bench.harness import Row, show
 
 GROUP = "Emulator"
 PUTS_S = 3.0

@@ -20,16 +20,6 @@ from attrs import frozen
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.credentials import Credentials
-from tests.bench.bench_decode import (
-    RECORDS_PER_CPU_S,
-    SCHEMA,
-    SHARD,
-    STREAM,
-    page_body,
-    random_payloads,
-    user_batch,
-)
-from tests.bench.harness import Row, measure, show
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
@@ -41,6 +31,16 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.model import SubscribedPage, TrimHorizon
 from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_emulator.frames import event_frame
+from tests.bench.bench_decode import (
+    RECORDS_PER_CPU_S,
+    SCHEMA,
+    SHARD,
+    STREAM,
+    page_body,
+    random_payloads,
+    user_batch,
+)
+from tests.bench.harness import Row, measure, show
 
 REPEAT = 9
 EVENTS = 4

@@ -14,11 +14,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from kinesis_emulator import EmulatorProcess
 from tests.bench.harness import Finding, Note, Row, show
 from tests.bench.one_query import DAEMON, JVM, ROLES
 from tests.support.streams import StreamUnderTest
-
-from kinesis_emulator import EmulatorProcess
 
 GROUP = "Fixed cost"
 TURNS = 3

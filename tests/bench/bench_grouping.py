@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
-from tests.bench.harness import Finding, Row, show
-from tests.support.spark_harness import start_session
 
 from kinesis_emulator import Emulator, Fault, Limits, Settings
 from kinesis_emulator.requests import Request
+from tests.bench.harness import Finding, Row, show
+from tests.support.spark_harness import start_session
 
 GROUP = "Rows grouped by shard"
 SHARDS, TASKS = 64, 8

@@ -12,12 +12,11 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.bench.harness import Finding, Note, Row, show
+from tests.support.paths import ROOT, python_path
 
-ROOT = Path(__file__).parents[2]
 RECORDS, RATE_TURNS = 400_000, 5
 HAND_OVER_TURNS = 3
 COUNTED_S = 120.0
@@ -71,14 +70,13 @@ def run() -> list[Finding]:
 
 
 def _measure(*arguments: str) -> Any:
-    """Return what `tests/support/group_bench` measures in a process of its own: it imports its modules as tests do."""
-    paths = [str(ROOT / "tests"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    """Return what `tools/group_bench` measures in a process of its own: it imports its modules as tests do."""
     done = subprocess.run(
-        [sys.executable, "-m", "support.group_bench", *arguments],
+        [sys.executable, "-m", "tools.group_bench", *arguments],
         stdout=subprocess.PIPE,
         check=True,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        env={**os.environ, "PYTHONPATH": python_path()},
     )
     return json.loads(done.stdout)
 

@@ -17,13 +17,13 @@ from pathlib import Path
 import boto3  # type: ignore[import-untyped]
 from attrs import frozen
 from pyspark.sql import SparkSession
+
+from kinesis_emulator import Emulator
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.bench.latency_probe import Arrival, Probe, percentile
 from tests.bench.trickle import measure_trickle
 from tests.support.handed_source import HandedSource
 from tests.support.spark_harness import start_session
-
-from kinesis_emulator import Emulator
 
 GROUP = "Put to sink"
 TRIGGERS = ("0 seconds", "1 second")

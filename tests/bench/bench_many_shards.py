@@ -14,13 +14,13 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 
 from attrs import define, field, frozen
-from tests.bench.harness import Finding, Plot, Row, show
-from tests.bench.memory import peak_bytes, resident_bytes
 
 from kinesis_core import Producer
 from kinesis_core.aws.wire import encode_put
 from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, hash_of
+from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.memory import peak_bytes, resident_bytes
 
 GROUP = "Many shards"
 STREAM = "orders"

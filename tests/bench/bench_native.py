@@ -15,13 +15,13 @@ import cbor2
 import msgspec
 import pyarrow as pa
 from attrs import frozen
-from tests.bench.bench_decode import SCHEMA, SHARD, STREAM, aggregate, page_body, random_payloads
-from tests.bench.harness import Finding, Note, Row, measure, show
 
 from kinesis_core.aws import wire, wire_cbor
 from kinesis_core.model import Page
 from kinesis_core.native import find_native
 from kinesis_core.reading.arrow import BatchBuilder
+from tests.bench.bench_decode import SCHEMA, SHARD, STREAM, aggregate, page_body, random_payloads
+from tests.bench.harness import Finding, Note, Row, measure, show
 
 REPEAT = 9
 RECORDS_PER_CPU_S = "records per CPU second"

@@ -15,12 +15,12 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from attrs import evolve, frozen
+
+from kinesis_core.planning import PlanSettings
 from tests.bench.bench_planning import RECORDS_PER_S, THREADS, WHOLE, Query, query_of
 from tests.bench.harness import Finding, Plot, Row, show
 from tests.bench.memory import peak_bytes, resident_bytes
 from tests.support.certificates import make_certificate
-
-from kinesis_core.planning import PlanSettings
 
 GROUP = "Plan budget"
 SHARDS = (10, 100, 1000, 10_000)

@@ -15,8 +15,6 @@ from os import environ
 from pathlib import Path
 
 from attrs import define, frozen
-from tests.bench.harness import Finding, Plot, Row, show
-from tests.support.certificates import make_certificate
 
 from kinesis_core.aws import Connection, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
@@ -24,6 +22,8 @@ from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.canned import CannedKinesis, CannedStream
+from tests.bench.harness import Finding, Plot, Row, show
+from tests.support.certificates import make_certificate
 
 GROUP = "Planning"
 SHARDS = (1, 10, 100, 1000, 10_000)

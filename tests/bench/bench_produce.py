@@ -24,15 +24,15 @@ from typing import Any
 import botocore.serialize
 import botocore.session
 from attrs import frozen
-from tests.bench.bench_decode import RECORDS_PER_CPU_S, STREAM, random_payloads
-from tests.bench.harness import Row, measure, one_core, show
-from tests.support.certificates import HOST, make_certificate
 
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.aws.wire import encode_put
 from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_credentials import StaticKeys
+from tests.bench.bench_decode import RECORDS_PER_CPU_S, STREAM, random_payloads
+from tests.bench.harness import Row, measure, one_core, show
+from tests.support.certificates import HOST, make_certificate
 
 REPEAT = 9
 SHARDS = 4

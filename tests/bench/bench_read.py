@@ -14,6 +14,8 @@ from pathlib import Path
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
+
+from kinesis_emulator.canned import CannedKinesis, CannedStream
 from tests.bench.harness import Finding, Note, Plot, Row, one_core, show
 from tests.bench.process_tree import cpu_s
 from tests.bench.raw_reader import RawReader
@@ -22,8 +24,6 @@ from tests.support.by_hand import ByHandSource
 from tests.support.certificates import make_certificate
 from tests.support.ready_source import ReadySource
 from tests.support.spark_harness import start_session
-
-from kinesis_emulator.canned import CannedKinesis, CannedStream
 
 TURNS = 5
 WARM_UP = 1

@@ -20,9 +20,6 @@ from typing import Any
 import botocore.session
 from attrs import frozen
 from botocore.config import Config
-from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
-from tests.bench.harness import Finding, Note, Plot, Row, show
-from tests.support.certificates import make_certificate
 
 from kinesis_core.aws import Connection, StreamRef, stream_client
 from kinesis_core.clock import SystemClock
@@ -32,6 +29,9 @@ from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_credentials import StaticKeys
 from kinesis_emulator.canned import CannedKinesis, CannedStream
 from kinesis_emulator.canned.shard_log import number_at
+from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
+from tests.bench.harness import Finding, Note, Plot, Row, show
+from tests.support.certificates import make_certificate
 
 LATENCY_S = 0.02
 SHARDS = (1, 4, 8, 16, 32, 64)

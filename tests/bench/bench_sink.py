@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
+
+from kinesis_emulator import Emulator, EmulatorProcess, Fault, Limits, Settings
+from kinesis_emulator.requests import Request
 from tests.bench.harness import Finding, Note, Row, one_core, show
 from tests.support.bench_sinks import ArrowSink, HandSink, RowSink
 from tests.support.floor_sink import FloorSink
 from tests.support.spark_harness import start_session
-
-from kinesis_emulator import Emulator, EmulatorProcess, Fault, Limits, Settings
-from kinesis_emulator.requests import Request
 
 GROUP = "Sink in Spark"
 ROWS = {100: 200_000, 1000: 50_000}

@@ -12,9 +12,8 @@ import statistics
 import subprocess
 import sys
 
-from tests.bench.harness import Finding, Row, show
-
 from kinesis_emulator.canned import CannedKinesis, CannedStream
+from tests.bench.harness import Finding, Row, show
 
 GROUP = "Start-up"
 TURNS = 9

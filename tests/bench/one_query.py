@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+
 from tests.bench.process_tree import processes
 from tests.support.one_row_source import OneRowSource
 from tests.support.spark_harness import start_session

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 import msgspec
+
 from tests.support.certificates import HOST
 
 _LARGEST = 16 * 1024 * 1024

@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
-from tests.bench.raw_reader import RawReader
 
 from kinesis_core.aws import stream_client
 from kinesis_core.aws.client import BotoStreamApi
@@ -22,6 +21,7 @@ from kinesis_core.reading import DEFAULT_COLUMNS, PollingRangeReader, ReadSettin
 from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_emulator.canned import CannedStream
 from spark_kinesis_source.options import SourceOptions
+from tests.bench.raw_reader import RawReader
 
 MAX_RECORDS = 10_000
 TURNS = 5

@@ -9,11 +9,11 @@ from pathlib import Path
 import boto3  # type: ignore[import-untyped]
 from attrs import frozen
 from pyspark.sql import SparkSession
+
+from kinesis_emulator import EmulatorProcess
 from tests.bench.harness import Row
 from tests.bench.latency_probe import Arrival, Probe, percentile
 from tests.bench.process_tree import cpu_s
-
-from kinesis_emulator import EmulatorProcess
 
 WAITING = {"minRecordsPerTrigger": "1000", "maxTriggerDelay": "5s"}
 """More records than come during the delay, so the delay decides."""

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from support.chaos.run import run
-from support.chaos.script import KILLS, KINDS
 from support.standalone import has_two_hosts
+from tools.chaos.run import run
+from tools.chaos.script import KILLS, KINDS
 
 SEED = 1
 ROUNDS = 2

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from support.chaos.kinesis import Kinesis
+from support.paths import python_path
+from tools.chaos.kinesis import Kinesis
 
 
 def test_reshards_among_faults(tmp_path: Path) -> None:
     """Each reshard happens once, although many calls fail: before it, or in its place, or after it."""
-    tests = str(Path(__file__).parents[1])
-    paths = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
-    kinesis = Kinesis(tmp_path, {**os.environ, "PYTHONPATH": paths})
+    kinesis = Kinesis(tmp_path, {**os.environ, "PYTHONPATH": python_path()})
     kinesis.start()
     try:
         kinesis.create("orders", 8)

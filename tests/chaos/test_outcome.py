@@ -6,8 +6,8 @@ from collections import Counter
 
 from attrs import evolve
 
-from support.chaos.outcome import Outcome, kills_of, read_table, table
-from support.chaos.script import KINDS
+from tools.chaos.outcome import Outcome, kills_of, read_table, table
+from tools.chaos.script import KINDS
 
 RUN = Outcome(
     seed=7,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from support.aggregates import aggregate
-from support.chaos.results import unpack
-from support.chaos.verdict import Stored
+from tools.chaos.results import unpack
+from tools.chaos.verdict import Stored
 
 
 def test_unpack() -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.chaos.script import (
+from tools.chaos.script import (
     FEWEST_SHARDS,
     KILLS,
     KINDS,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from support.chaos.driver import End
-from support.chaos.verdict import Row, Stored, judge, judge_play
+from tools.chaos.driver import End
+from tools.chaos.verdict import Row, Stored, judge, judge_play
 
 ONE = Stored("shard-0", 1, "a", b"a 1")
 TWO = Stored("shard-0", 2, "a", b"a 2")

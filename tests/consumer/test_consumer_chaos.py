@@ -1,4 +1,4 @@
-"""A short run of `python -m support.consumer_chaos`, and its judge."""
+"""A short run of `python -m tools.consumer_chaos`, and its judge."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from attrs import evolve
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores.sqlite import SqliteTable
 from kinesis_core.leases import FINISHED, LEASE_OWNER, Lease, LeaseCheckpoint
-from support.consumer_chaos.journal import Delivery, read_journal
-from support.consumer_chaos.outcome import Outcome
-from support.consumer_chaos.run import run
-from support.consumer_chaos.script import Plan
-from support.consumer_chaos.verdict import StoredRecord, judge, uncommitted
-from support.consumer_chaos.worker import APPLICATION
-from support.consumer_chaos.workers import Incident, Workers
+from tools.consumer_chaos.journal import Delivery, read_journal
+from tools.consumer_chaos.outcome import Outcome
+from tools.consumer_chaos.run import run
+from tools.consumer_chaos.script import Plan
+from tools.consumer_chaos.verdict import StoredRecord, judge, uncommitted
+from tools.consumer_chaos.worker import APPLICATION
+from tools.consumer_chaos.workers import Incident, Workers
 
 SHORT = Plan(seed=3, workers=4, records=10_000, kills=4, stops=2, pauses=1, reshards=4)
 

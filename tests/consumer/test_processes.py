@@ -15,9 +15,9 @@ import pytest
 from attrs import define
 
 from kinesis_emulator import Emulator
+from support.paths import python_path
 from support.waiting import PATIENCE_S
 
-TESTS = Path(__file__).parents[1]
 NEVER_S = 3600.0
 """A lease that does not expire while pytest lets a test run."""
 EXPIRY_S = 16
@@ -67,7 +67,7 @@ def start(emulator: Emulator, leases: Path) -> Iterator[Start]:
     """Starts a worker with a name and a lease duration. It has entered its group."""
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": python_path(),
     }
     with ExitStack() as stack:
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+
 from docs.generate_errors import PACKAGES, errors_of, explain
 
 ERRORS = [error for package in PACKAGES for error in errors_of(package)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from docs.generate_events import COMMON, PACKAGES, Event
 
 ROOT = Path(__file__).parents[2]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import griffe
 import pytest
+
 from docs.attrs_signatures import AttrsSignatures
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "reference" / "python").glob("*.md"))

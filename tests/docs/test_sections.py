@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from docs.sections import replace_section, write_section
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from docs.check_site import problems
-from docs.repository_links import RepositoryLinks, outside
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
+
+from docs.check_site import problems
+from docs.repository_links import RepositoryLinks, outside
 
 if sys.version_info >= (3, 11):
     import tomllib

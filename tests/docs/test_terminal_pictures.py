@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from docs.terminal_pictures import FOLDER, Picture, pictures, texts
 
 PICTURES = pictures()

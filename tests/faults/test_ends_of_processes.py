@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from support.loops import TESTS
+from support.paths import python_path
 
 TIMEOUT_S = 300
 START = """
@@ -41,7 +41,7 @@ def run(program: str) -> tuple[str, str]:
     """Return the output, and the errors, of *program*, which has to end."""
     done = subprocess.run(
         [sys.executable, "-c", START + program],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])},
+        env={**os.environ, "PYTHONPATH": python_path()},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

@@ -15,7 +15,7 @@ from kinesis_core import Stream
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, Settings
 from kinesis_emulator.requests import Request
-from support.loops import TESTS
+from support.paths import python_path
 
 TIMEOUT_S = 300
 ROWS = 100
@@ -122,7 +122,7 @@ def emulator() -> Iterator[Emulator]:
 def start(emulator: Emulator, program: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", START + program, emulator.endpoint_url],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])},
+        env={**os.environ, "PYTHONPATH": python_path()},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

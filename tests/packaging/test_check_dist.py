@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support.check_dist import complaints
+from tools.check_dist import complaints
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "spark-kinesis-sink"
 COMMIT_S = 1_790_000_001

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.loops import FOLDERS, LOOPS, TESTS, mark_loops
+from support.loops import FOLDERS, LOOPS, mark_loops
+from support.paths import TESTS
 
 PAGE = (TESTS.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (`tests/[^|]*) \| (\w+) \|", re.MULTILINE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from support.soak.load import Measured
-from support.soak.processes import READER, Holding
-from support.soak.report import complaints
-from support.soak.verdict import JUDGED, Look
+from tools.soak.load import Measured
+from tools.soak.processes import READER, Holding
+from tools.soak.report import complaints
+from tools.soak.verdict import JUDGED, Look
 
 LOOKS = [Look(step, {kind: Holding(1, 90_000, 20, 10, 8) for kind in JUDGED}) for step in range(12)]
 GOOD = Measured(LOOKS, LOOKS, records=4, rows=4, sums=(0 + 1 + 2 + 3, 0 + 1 + 4 + 9), impatience=0, hours=1.0)

@@ -9,19 +9,18 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyspark")
+from support.paths import python_path
 
-ROOT = Path(__file__).parents[2]
+pytest.importorskip("pyspark")
 
 
 @pytest.mark.timeout(1500)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
 def test_nothing_grows() -> None:
     """Over batches and restarts driver, reader, workers and emulator do not grow, and every record is read once."""
-    folders = [str(ROOT / "tests"), str(ROOT), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
-        [sys.executable, "-m", "support.soak", "--restarts", "12", "--batches", "120"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        [sys.executable, "-m", "tools.soak", "--restarts", "12", "--batches", "120"],
+        env={**os.environ, "PYTHONPATH": python_path()},
         capture_output=True,
         text=True,
         check=False,

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from support.soak.processes import EMULATOR, JVM, TASKS, Holding, holding, look
-from support.soak.verdict import Look, leaks, trends
+from support.paths import python_path
+from tools.soak.processes import EMULATOR, JVM, TASKS, Holding, holding, look
+from tools.soak.verdict import Look, leaks, trends
 
 Series = Callable[[int], float]
 
@@ -98,7 +99,7 @@ def test_too_few_looks_are_no_verdict() -> None:
 LOOKS = """
 import threading
 
-from support.soak.processes import DRIVER, look
+from tools.soak.processes import DRIVER, look
 
 before, done = look()[DRIVER], threading.Event()
 thread = threading.Thread(target=done.wait)
@@ -119,7 +120,7 @@ assert (after.files, after.threads) == (before.files, before.threads)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
 def test_looking_counts_what_a_process_opens(tmp_path: Path) -> None:
     """Files, threads and memory that a process takes are measured, and no longer once it returns them."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": python_path()}
     ran = subprocess.run(
         [sys.executable, "-c", LOOKS], cwd=tmp_path, env=environment, capture_output=True, check=False
     )

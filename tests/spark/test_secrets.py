@@ -14,6 +14,7 @@ from spark_kinesis_source.options import SOURCE_OPTIONS
 from support import key_services, python_starts
 from support.callers import Callers
 from support.key_services import KeyServices
+from support.paths import python_path
 from support.recording_proxy import RecordingProxy
 from support.streams import StreamUnderTest
 
@@ -82,7 +83,7 @@ def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subproc
         "AWS_CONFIG_FILE": os.devnull,
         "ENDPOINT_URL": emulator.endpoint_url,
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join([str(JOB.parents[2]), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": python_path(),
         "SECRET_OPTIONS": "\n".join(f"{name}={value}" for name, value in options.items()),
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": "127.0.0.1",

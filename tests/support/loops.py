@@ -7,12 +7,12 @@ A folder has a loop. A test or a file that is in another loop than its folder ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+from support.paths import TESTS
+
 LOOPS = ("unit", "tests", "everything")
 FOLDERS = {
     "unit/kinesis_cli": "unit",

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
+from .paths import python_path
 from .python_log import SITE, VARIABLE
 from .python_starts import PatientQuery
 from .waiting import PATIENCE_S, wait_until
@@ -52,9 +53,7 @@ def start_session(
     os.environ.update(
         AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull, AWS_EC2_METADATA_DISABLED="true"
     )
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""), str(SITE)]
-    )  # last, as a test may have a sitecustomize of its own
+    os.environ["PYTHONPATH"] = python_path(SITE)  # last, as a test may have a sitecustomize of its own
     os.environ[VARIABLE] = str(directory / "python.log")
     builder = SparkSession.builder.master(master).appName("tests")
     settings = {**CONFIG, "spark.sql.warehouse.dir": str(directory / "warehouse"), **(config or {})}

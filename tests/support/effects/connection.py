@@ -17,7 +17,7 @@ from kinesis_core.model import TrimHorizon
 from kinesis_emulator.faults import Fault
 from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.fake_stream import FakeClock
-from support.loops import TESTS
+from support.paths import TESTS
 from support.streams import KEY_ID, SECRET
 from support.wire import Sent
 

@@ -6,15 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from attrs import define
 
 from kinesis_core.termination import Termination
+from support.paths import python_path
 from support.waiting import PATIENCE_S
 
-TESTS = Path(__file__).parents[2]
 BEGINNING = """
 import signal, threading
 from support.consumer_groups import new_group, new_stream
@@ -32,10 +31,9 @@ class Group:
 
 def run(program: str) -> tuple[int, str]:
     """Return how a program ends after `BEGINNING`, and what it prints."""
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-c", BEGINNING + program],
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": python_path()},
         stdout=subprocess.PIPE,
         text=True,
         check=False,

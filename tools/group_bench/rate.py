@@ -1,0 +1,158 @@
+"""CPU per record: a worker of a group, `Stream.follow` and the KCL read the same stream."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import time
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from attrs import frozen
+
+from kinesis_consumer import ConsumerGroup, DynamoLeases, GroupSettings, LeaseStore, SqliteLeases
+from kinesis_core import PlanSettings, ReadSettings, Stream
+from kinesis_emulator import EmulatorProcess
+from support.kcl.dynamodb_local import DynamoDbLocal
+from support.kcl.group_worker import GroupWorker
+from support.kcl.worker import KclOptions, KclWorker
+from support.streams import REGION, StreamUnderTest
+from tools.group_bench.streams import KEYS, fill
+
+SHARDS = 4
+RECORD_BYTES = 200
+WARM_UP = 0.25
+"""The share of the records that is read before the measurement begins: threads and connections are there then."""
+WARM_UP_KCL = 0.5
+"""The JVM compiles for longer."""
+UNLIMITED = float("inf")
+AT_ONCE = {
+    "polling.idleTimeBetweenReadsInMillis": 200,
+    "polling.maxRecords": 10_000,
+}
+_TICKS_A_S = os.sysconf("SC_CLK_TCK")
+_WITHIN_S = 600.0
+
+
+def measure_rates(records: int, turns: int, dynamodb: DynamoDbLocal, folder: Path) -> dict[str, Any]:
+    """Return microseconds of CPU per user record by kind of stream and reader, and the ratios of neighbouring turns to `follow`."""
+    found = {}
+    for name, aggregate, count in (("plain", False, records), ("aggregated", True, 2 * records)):
+        with EmulatorProcess() as emulator:
+            stream = StreamUnderTest(emulator.endpoint_url, name, SHARDS)
+            fill(name, emulator.endpoint_url, count, RECORD_BYTES, aggregate=aggregate)
+            stream.client.close()
+            found[name] = _measure(_Readers(name, count, emulator.endpoint_url, dynamodb, folder), turns)
+    return found
+
+
+def _measure(readers: _Readers, turns: int) -> dict[str, dict[str, float]]:
+    contenders = {"follow": readers.follow, "sqlite": readers.sqlite, "dynamodb": readers.with_dynamodb}
+    for read in contenders.values():
+        read()  # imports and caches do not count
+    spent = [{name: read() for name, read in contenders.items()} for _ in range(turns)]
+    us = {name: median(turn[name] for turn in spent) for name in contenders}
+    ratios = {name: median(turn[name] / turn["follow"] for turn in spent) for name in contenders}
+    return {"us": {**us, "kcl": readers.kcl()}, "ratios": ratios}
+
+
+@frozen
+class _Readers:
+    """Each reads the whole stream from its oldest record, and returns the microseconds of CPU per user record."""
+
+    stream: str
+    records: int
+    kinesis_url: str
+    dynamodb: DynamoDbLocal
+    folder: Path
+
+    def follow(self) -> float:
+        stream = Stream.open(
+            self.stream,
+            region=REGION,
+            endpoint_url=self.kinesis_url,
+            credentials=KEYS,
+            plan=PlanSettings(min_fetch_period_s=0.0),
+            read=ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=UNLIMITED),
+        )
+        with stream:
+            return self._spent(
+                record for batch in stream.follow("TRIM_HORIZON") for record in batch.records()
+            )
+
+    def sqlite(self) -> float:
+        return self._group(SqliteLeases(self.folder / "leases.db"))
+
+    def with_dynamodb(self) -> float:
+        return self._group(DynamoLeases(endpoint_url=self.dynamodb.endpoint_url))
+
+    def kcl(self) -> float:
+        application = _new_name()
+        self.dynamodb.create_lease_table(application)
+        options = KclOptions(
+            version="3.5.1",
+            application=application,
+            stream=self.stream,
+            kinesis_url=self.kinesis_url,
+            dynamodb_url=self.dynamodb.endpoint_url,
+            settings=AT_ONCE,
+            is_counting=True,
+            is_cbor=False,
+            is_fast=True,
+        )
+        with KclWorker.start(options, self.folder / f"{application}.log") as worker:
+            before, before_s = self._wait_counted(worker, round(self.records * WARM_UP_KCL))
+            after, after_s = self._wait_counted(worker, self.records)
+        return (after_s - before_s) / (after - before) * 1e6
+
+    def _wait_counted(self, worker: GroupWorker, records: int) -> tuple[int, float]:
+        """Return how many records were delivered and the CPU seconds of the process, once there are at least *records*."""
+
+        def counted() -> int:
+            return sum(event["count"] for event in worker.process.events("counted"))
+
+        worker.process.wait_until(lambda: counted() >= records, _WITHIN_S)
+        return counted(), process_cpu_s(worker.process.pid)
+
+    def _group(self, leases: LeaseStore) -> float:
+        group = ConsumerGroup.open(
+            self.stream,
+            _new_name(),
+            leases=leases,
+            region=REGION,
+            endpoint_url=self.kinesis_url,
+            credentials=KEYS,
+            start="TRIM_HORIZON",
+            settings=GroupSettings(max_fetch_rate_bytes=UNLIMITED),
+        )
+        with group:
+            return self._spent(_committed_records(group))
+
+    def _spent(self, records: Iterator[object]) -> float:
+        warm_up = round(self.records * WARM_UP)
+        gc.collect()
+        deque(islice(records, warm_up), 0)
+        start_s = time.process_time()
+        deque(islice(records, self.records - warm_up), 0)
+        return (time.process_time() - start_s) / (self.records - warm_up) * 1e6
+
+
+def _committed_records(group: ConsumerGroup) -> Iterator[object]:
+    for batch in group:
+        yield from batch.records()
+        batch.commit()
+
+
+def _new_name() -> str:
+    return f"group-{random.getrandbits(64):x}"
+
+
+def process_cpu_s(pid: int) -> float:
+    """Return the CPU seconds of a process until now; see proc_pid_stat(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_S

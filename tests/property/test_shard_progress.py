@@ -45,7 +45,7 @@ from kinesis_core.planning.progress import (
     reads_from,
 )
 from kinesis_core.planning.settings import Limits
-from kinesis_core.stalls import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES
 from support.one_shard import OneShard, end_after
 
 LIMIT = 3

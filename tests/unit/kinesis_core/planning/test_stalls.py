@@ -21,7 +21,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import Limits, PlanSettings, ShardPages
 from kinesis_core.planning.skew import HELD_S
-from kinesis_core.stalls import LONGEST_S
+from kinesis_core.shards import LONGEST_S
 from support.fake_stream import Mood
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream

@@ -14,7 +14,7 @@ from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, Tr
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import ReadSettings
 from kinesis_core.reading.polling import PollingReader
-from kinesis_core.stalls import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
 

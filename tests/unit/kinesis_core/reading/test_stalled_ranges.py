@@ -12,7 +12,7 @@ from kinesis_core.errors import DataLossError, UnavailableError
 from kinesis_core.model import After, At, Page, Record, ShardRange
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import FanOutRangeReader
-from kinesis_core.stalls import LONGEST_S
+from kinesis_core.shards import LONGEST_S
 from support.fake_subscriptions import Subscriptions
 from support.one_shard import OneShard
 

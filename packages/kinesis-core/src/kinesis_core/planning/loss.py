@@ -24,7 +24,7 @@ from kinesis_core.model import (
     show_time,
 )
 from kinesis_core.planning.evidence import Evidence
-from kinesis_core.stalls import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")

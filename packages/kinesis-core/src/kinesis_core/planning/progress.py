@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kinesis_core.model import After, Cut, Page, ShardEnd, TrimHorizon
-from kinesis_core.stalls import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES
 
 
 class Unknown(Struct, frozen=True):

@@ -35,7 +35,7 @@ from kinesis_core.planning.progress import (
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_cache import OldestSearch, ShardCache
 from kinesis_core.planning.shard_calls import ShardCalls
-from kinesis_core.stalls import STALLED_PAGES, Stall
+from kinesis_core.shards import STALLED_PAGES, Stall
 
 
 @define

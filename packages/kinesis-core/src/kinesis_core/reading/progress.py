@@ -19,7 +19,7 @@ from kinesis_core.model import (
     is_after,
     is_before,
 )
-from kinesis_core.stalls import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")

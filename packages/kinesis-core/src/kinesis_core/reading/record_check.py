@@ -15,7 +15,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
 from kinesis_core.model import At, Cut, Page, TrimHorizon
 from kinesis_core.reading.progress import RangeProgress
-from kinesis_core.stalls import STALLED_PAGES, Stall
+from kinesis_core.shards import STALLED_PAGES, Stall
 
 FEW_PAGES = 5
 """Empty pages that a look follows while a range makes no progress: it is read again after that."""

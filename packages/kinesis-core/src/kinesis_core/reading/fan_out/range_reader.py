@@ -16,7 +16,7 @@ from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_core.reading.polling import PollingRangeReader
 from kinesis_core.reading.range_log import logged
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_core.stalls import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")

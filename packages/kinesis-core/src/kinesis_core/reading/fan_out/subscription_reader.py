@@ -15,7 +15,7 @@ from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, TrimHo
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_core.stalls import NO_PROGRESS
+from kinesis_core.shards import NO_PROGRESS
 
 MAX_IDLE_EVENTS = 6
 """Events in a row without records or progress after which one looks whether records have expired. One comes every 5 s."""

@@ -15,8 +15,8 @@ require_native()
 START = '''
 import base64, json, resource
 from kinesis_core.aws import wire
-from kinesis_core.producing.open_aggregate import row_entries
-from kinesis_core.producing.row_columns import columns_of
+from kinesis_core.producing.packer import row_entries
+from kinesis_core.producing.rows import columns_of
 from kinesis_core.producing.rows import Rows
 from kinesis_core.threads import find_limits
 

@@ -20,11 +20,9 @@ from kinesis_core.errors import InvalidRecordError
 from kinesis_core.model import EntryColumns, PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing import Producer, ProducerSettings
 from kinesis_core.producing.accumulator import RecordAccumulator
-from kinesis_core.producing.open_aggregate import ColumnAggregate, OpenAggregate, RowAggregate, row_entries
-from kinesis_core.producing.row_columns import RowColumns
-from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.send_state import SendState
-from kinesis_core.producing.shard_queue import ShardBatch
+from kinesis_core.producing.packer import ColumnAggregate, OpenAggregate, RowAggregate, row_entries
+from kinesis_core.producing.rows import RowColumns, Rows
+from kinesis_core.producing.shard_queue import SendState, ShardBatch
 from support.examples import examples
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kinesis_core.errors import InvalidRecordError
-from kinesis_core.producing.row_columns import columns_of, columns_of_arrays
-from kinesis_core.producing.rows import NO_KEY, Rows, check_rows, keys_of
+from kinesis_core.producing.rows import NO_KEY, Rows, check_rows, columns_of, columns_of_arrays, keys_of
 from kinesis_core.producing.shard_map import MAX_HASH_KEY
 from support.native import require_native
 from support.native_rows import as_columns, bounds, hash_keys, keys, make_router, row_lists, rows_of, values

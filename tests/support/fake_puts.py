@@ -20,8 +20,7 @@ from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSu
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.responses import ResponseHandler
-from kinesis_core.producing.row_columns import columns_of
-from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.rows import Rows, columns_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.sender_group import SenderGroup
 from kinesis_core.producing.shard_listing import first_map

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Shard
 from kinesis_core.producing.router import Router
-from kinesis_core.producing.row_columns import RowColumns, columns_of
-from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, random_keys
+from kinesis_core.producing.rows import RowColumns, Rows, columns_of, random_keys
+from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from support.aggregates import aggregate
 
 Row = tuple[bytes, str, "str | None"]

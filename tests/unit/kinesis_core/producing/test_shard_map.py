@@ -8,8 +8,8 @@ from attrs import evolve
 
 from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.producing.router import Router
-from kinesis_core.producing.rows import NO_KEY, Rows
-from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, hash_of, random_keys
+from kinesis_core.producing.rows import NO_KEY, Rows, random_keys
+from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, hash_of
 from support.fake_puts import FakePuts
 
 FIRST, SECOND, LOWER, UPPER = (f"shardId-{number:012d}" for number in range(4))

@@ -1,10 +1,10 @@
 """Writing to a stream: user records are aggregated, sent by several threads, retried, and counted when written."""
 
+from kinesis_core.producing.accumulator import MOST_CONNECTIONS, ProducerSettings
+from kinesis_core.producing.counts import Totals
 from kinesis_core.producing.producer import Producer
 from kinesis_core.producing.rows import MAX_KEY_CHARS
 from kinesis_core.producing.sender_group import SenderGroup
-from kinesis_core.producing.settings import MOST_CONNECTIONS, ProducerSettings
-from kinesis_core.producing.totals import Totals
 
 __all__ = [
     "MAX_KEY_CHARS",

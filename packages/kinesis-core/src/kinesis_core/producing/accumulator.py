@@ -8,24 +8,57 @@ caller gets the error.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen, validators
 
 from kinesis_core.errors import PutError
 from kinesis_core.model import MAX_PUT_RECORDS
-from kinesis_core.producing.buffer import Buffer
+from kinesis_core.producing.counts import Buffer, InFlightCounts
 from kinesis_core.producing.failures import put_error, recreated
-from kinesis_core.producing.in_flight import InFlightCounts
-from kinesis_core.producing.packer import Packer
+from kinesis_core.producing.packer import AGGREGATE_KEY, Packer
 from kinesis_core.producing.router import Groups, Router
-from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.send_state import SendState
-from kinesis_core.producing.settings import ProducerSettings
-from kinesis_core.producing.shard_map import ShardMap, random_keys
-from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch, ShardQueue
+from kinesis_core.producing.rows import Rows, random_keys
+from kinesis_core.producing.shard_map import ShardMap
+from kinesis_core.producing.shard_queue import REQUEST_BYTES, SendState, ShardBatch, ShardQueue
 from kinesis_credentials.logs import get_logger
+
+_MIB = 1024 * 1024
+
+MOST_CONNECTIONS = 32
+"""The largest `max_connections`. No stream needs more requests in flight from one producer."""
+
+
+@frozen
+class ProducerSettings:
+    """The defaults suit most streams. Decide about `aggregation_enabled`: consumers must be able to unpack aggregates."""
+
+    aggregation_enabled: bool = True
+    """
+    Whether many user records share one record, in the format of the Kinesis Producer Library (KPL). The KCL, Firehose
+    and this library unpack such records. Lambda functions need AWS's modules for it, and not every source of Flink does
+    it. Consumers of the plain API do not.
+    """
+    aggregation_max_size: int = field(default=51_200, validator=validators.ge(64))
+    """Maximum bytes of an aggregate, framing included. A larger user record becomes a record of its own."""
+    record_max_buffered_time_s: float = field(default=1.0, validator=validators.ge(0))
+    """Maximum time a user record is buffered to share an aggregate or a request with others."""
+    max_connections: int = field(default=8, validator=[validators.ge(1), validators.le(MOST_CONNECTIONS)])
+    """Maximum number of requests in flight. Each has a thread."""
+    record_ttl_s: float = field(default=30.0, validator=validators.gt(0))
+    """
+    For how long the requests for a shard may fail. The producer fails if the shard accepts nothing for that long. A shard
+    that throttles is waited for, 20 times as long if it accepts nothing at all. A record has no time limit of its own.
+    """
+    buffer_bytes: int = field(default=16 * _MIB, validator=validators.ge(1))
+    """
+    Data and keys of user records that are put and not yet written. Putting waits while the buffer is full. An eighth
+    of the size, or one record, may exceed it. Requests in flight need about two and a half times the size of their
+    records in addition.
+    """
+
 
 log = get_logger("kinesis_core")
 
@@ -63,7 +96,8 @@ class RecordAccumulator:
     ) -> RecordAccumulator:
         counts = InFlightCounts(buffer or Buffer())
         router = Router(stream, shards, settings.record_ttl_s, random_keys(rng), is_auto, counts.buffer)
-        packer = Packer(settings, max_record_bytes, counts, settings.aggregation_enabled and not is_auto)
+        most_bytes = min(settings.aggregation_max_size, max_record_bytes - len(AGGREGATE_KEY))
+        packer = Packer(most_bytes, counts, settings.aggregation_enabled and not is_auto)
         return cls(stream, settings, router, rng, counts, packer)
 
     # Putting
@@ -89,8 +123,7 @@ class RecordAccumulator:
     @property
     def held_records(self) -> int:
         """Number of user records that are put and not confirmed as written."""
-        opened = (queue.open_aggregate for queue in self.router.queues)
-        return self.counts.unwritten + sum(aggregate.count for aggregate in opened if aggregate is not None)
+        return self.counts.unwritten + sum(aggregate.count for aggregate in self.packer.opened.values())
 
     @property
     def is_full(self) -> bool:
@@ -114,8 +147,7 @@ class RecordAccumulator:
 
     def seal(self) -> None:
         """Close all open aggregates, so that they can be sent."""
-        for queue in self.router.queues:
-            self.packer.seal(queue)
+        self.packer.seal()
 
     def begin_generation(self) -> int:
         """
@@ -131,10 +163,7 @@ class RecordAccumulator:
 
     def take(self, now_s: float) -> list[ShardBatch]:
         """Return the batches of the next request. Empty if there are no batches to send yet."""
-        is_filled = self._is_filled_by_aggregates
-        for queue in self.router.queues:
-            if queue.open_aggregate is not None and (is_filled or queue.open_aggregate.state.due_s <= now_s):
-                self.packer.seal(queue)
+        self.packer.seal(math.inf if self._is_filled_by_aggregates else now_s)
         queues = self._ready(now_s)
         return self._fill_request(queues, now_s) if self._is_worth_a_request(queues, now_s) else []
 
@@ -174,12 +203,8 @@ class RecordAccumulator:
             return 0.0
         queues = self.router.queues
         times = [queue.next_s(is_urgent=bool(self.waiting_callers)) for queue in queues if queue.is_sendable]
-        is_filled = self._is_filled_by_aggregates
-        times += [
-            now_s if is_filled else queue.open_aggregate.state.due_s
-            for queue in queues
-            if queue.open_aggregate is not None
-        ]
+        opened = [aggregate.state.due_s for aggregate in self.packer.opened.values()]
+        times += [now_s] * len(opened) if self._is_filled_by_aggregates else opened
         return max(0.0, min(times) - now_s) if times else None
 
     # Batches whose request is over
@@ -223,15 +248,13 @@ class RecordAccumulator:
         if is_auto == self.router.is_auto:
             return
         queues = self.router.distribute(is_auto=is_auto)
-        for queue in queues:
-            self.packer.seal(queue)
         self.packer.aggregates = self.settings.aggregation_enabled and not is_auto
         self._reroute_all(queues)
         log.info("strategy.changed", stream=self.stream, strategy="AUTO" if is_auto else "USER_PARTITION_KEY")
 
     def _reroute_all(self, queues: Sequence[ShardQueue]) -> None:
         for queue in queues:
-            self.packer.seal(queue)
+            self.packer.close(queue)
             for batch in queue.clear():
                 self.reroute(batch)
 
@@ -247,6 +270,6 @@ class RecordAccumulator:
         self.failure = self.failure or failure
         self.lost_records += self.held_records
         self.counts.clear()
+        self.packer.opened.clear()
         for queue in self.router.queues:
-            queue.open_aggregate = None
             queue.clear()

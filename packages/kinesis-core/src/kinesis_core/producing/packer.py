@@ -2,35 +2,147 @@
 
 from __future__ import annotations
 
-from attrs import define
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from attrs import define, field
 
 from kinesis_core.aggregation import AggregateBuilder
-from kinesis_core.model import entry_sizes
+from kinesis_core.model import EntryColumns, NativeEntries, PutEntry, entry_sizes
 from kinesis_core.native import find_native
-from kinesis_core.producing.in_flight import InFlightCounts
-from kinesis_core.producing.open_aggregate import (
-    ColumnAggregate,
-    OpenAggregate,
-    RowAggregate,
-    held_bytes,
-    row_entries,
-)
-from kinesis_core.producing.row_columns import RowColumns
-from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.send_state import SendState
-from kinesis_core.producing.settings import ProducerSettings
-from kinesis_core.producing.shard_queue import ShardBatch, ShardQueue
+from kinesis_core.producing.counts import InFlightCounts
+from kinesis_core.producing.rows import NativeRows, RowColumns, Rows
+from kinesis_core.producing.shard_map import hash_of
+from kinesis_core.producing.shard_queue import SendState, ShardBatch, ShardQueue
+
+AGGREGATE_KEY = "a"
+"""The partition key of every aggregate, as in the KPL. An explicit hash key routes the aggregate."""
+
+
+class OpenAggregate(Protocol):
+    """User records of one shard that are buffered to share an aggregate."""
+
+    state: SendState
+
+    @property
+    def count(self) -> int:
+        """The number of user records."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the aggregate if it were closed now."""
+
+    def extend(self, rows: Rows, start: int) -> int:
+        """
+        Add rows from index *start* on until one does not fit. Returns the index of that one, or the number of rows.
+
+        Rows of another kind do not fit: those of kinesis-native and those of Python do not share an aggregate.
+        """
+
+    def entries(self) -> Sequence[PutEntry]:
+        """Return the record that holds all user records, or the user record itself if there is only one."""
+
+
+@define(eq=False)
+class RowAggregate:
+    """An open aggregate that Python builds."""
+
+    builder: AggregateBuilder
+    state: SendState
+    first: Rows = field(default=Rows((), ()), init=False)
+    """The first user record."""
+
+    @property
+    def count(self) -> int:
+        return self.builder.count
+
+    @property
+    def size_bytes(self) -> int:
+        return self.builder.size_bytes
+
+    def extend(self, rows: Rows, start: int) -> int:
+        if isinstance(rows, RowColumns):
+            return start
+        if not self.builder.count:
+            self.first = rows.part(start, start + 1)
+        if rows.hash_keys is None:
+            return self.builder.extend(rows.data, rows.keys, start)
+        while start < len(rows) and self.builder.add(
+            rows.data[start], rows.keys[start], rows.hash_keys[start]
+        ):
+            start += 1
+        return start
+
+    def entries(self) -> Sequence[PutEntry]:
+        """
+        Return the record that holds all user records.
+
+        It has the hash key of the first user record: the shard owns that hash key. After a split, the child that owns
+        it owns the first user record too.
+        """
+        if self.count == 1:
+            return row_entries(self.first)
+        hash_key = hash_of(self.first.keys[0], self.first.hash_key(0))
+        return [PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))]
+
+
+class NativeBuilder(Protocol):
+    """An `AggregateBuilder` of kinesis-native, which knows the first user record."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def extend(self, rows: NativeRows, start: int) -> int: ...
+
+    def close(self) -> NativeEntries: ...
+
+
+@define(eq=False)
+class ColumnAggregate:
+    """An open aggregate that kinesis-native builds: the same bytes."""
+
+    builder: NativeBuilder
+    state: SendState
+
+    @property
+    def count(self) -> int:
+        return self.builder.count
+
+    @property
+    def size_bytes(self) -> int:
+        return self.builder.size_bytes
+
+    def extend(self, rows: Rows, start: int) -> int:
+        return self.builder.extend(rows.native, start) if isinstance(rows, RowColumns) else start
+
+    def entries(self) -> Sequence[PutEntry]:
+        return EntryColumns(self.builder.close())
+
+
+def row_entries(rows: Rows) -> Sequence[PutEntry]:
+    """Return a record for each row."""
+    if isinstance(rows, RowColumns):
+        return rows.entries()
+    if rows.hash_keys is None:
+        return list(map(PutEntry, rows.data, rows.keys))
+    return list(map(PutEntry, rows.data, rows.keys, rows.hash_keys))
 
 
 @define(eq=False)
 class Packer:
     """Fills the queues, and counts each batch that it puts into one."""
 
-    settings: ProducerSettings
-    max_record_bytes: int
+    most_bytes: int
+    """The size limit of an aggregate."""
     counts: InFlightCounts
     aggregates: bool
     """Whether user records share records."""
+    opened: dict[ShardQueue, OpenAggregate] = field(factory=dict, init=False)
+    """The aggregates that are not full yet. None of them is empty."""
 
     def pack(self, queue: ShardQueue, rows: Rows, state: SendState, now_s: float) -> None:
         """Pack *rows*. They share an aggregate, or a batch, with earlier and later rows of the shard."""
@@ -39,9 +151,12 @@ class Packer:
             self.counts.add(batch)
             queue.put_or_merge(batch, now_s)
             return
-        before_bytes = held_bytes(queue.open_aggregate)
-        queue.open_aggregate = self._fill_aggregates(queue, rows, state, queue.open_aggregate)
-        self.counts.hold(open_aggregate_bytes=held_bytes(queue.open_aggregate) - before_bytes)
+        before = self.opened.pop(queue, None)
+        before_bytes = before.size_bytes if before else 0
+        after = self._fill_aggregates(queue, rows, state, before)
+        if after:
+            self.opened[queue] = after
+        self.counts.hold(open_aggregate_bytes=(after.size_bytes if after else 0) - before_bytes)
 
     def repack(self, queue: ShardQueue, rows: Rows, state: SendState, *, is_plain: bool = False) -> None:
         """Pack *rows* again, into batches that share with no other rows. With *is_plain*, each row becomes a record."""
@@ -49,14 +164,19 @@ class Packer:
             self._enqueue(queue, plain_batch(queue, rows, state))
             return
         open_aggregate = self._fill_aggregates(queue, rows, state, None)
-        if open_aggregate is not None:
+        if open_aggregate:
             self._enqueue(queue, close_aggregate(queue, open_aggregate))
 
-    def seal(self, queue: ShardQueue) -> None:
-        """Close the open aggregate of the queue and put it into the queue."""
-        open_aggregate, queue.open_aggregate = queue.open_aggregate, None
-        if open_aggregate is not None:
-            self.counts.hold(open_aggregate_bytes=-held_bytes(open_aggregate))
+    def seal(self, until_s: float = math.inf) -> None:
+        """Close the open aggregates that are due until *until_s*, and put them into their queues."""
+        for queue in [queue for queue, opened in self.opened.items() if opened.state.due_s <= until_s]:
+            self.close(queue)
+
+    def close(self, queue: ShardQueue) -> None:
+        """Close the open aggregate of *queue*, if there is one, and put it into the queue."""
+        open_aggregate = self.opened.pop(queue, None)
+        if open_aggregate:
+            self.counts.hold(open_aggregate_bytes=-open_aggregate.size_bytes)
             self._enqueue(queue, close_aggregate(queue, open_aggregate))
 
     def _fill_aggregates(
@@ -82,10 +202,9 @@ class Packer:
         return None
 
     def _new_aggregate(self, rows: Rows, state: SendState) -> OpenAggregate:
-        largest_bytes = min(self.settings.aggregation_max_size, self.max_record_bytes - 1)
         if isinstance(rows, RowColumns):
-            return ColumnAggregate(find_native().AggregateBuilder(largest_bytes), state)
-        return RowAggregate(AggregateBuilder(largest_bytes), state)
+            return ColumnAggregate(find_native().AggregateBuilder(self.most_bytes), state)
+        return RowAggregate(AggregateBuilder(self.most_bytes), state)
 
     def _enqueue(self, queue: ShardQueue, batch: ShardBatch) -> None:
         self.counts.add(batch)

@@ -16,14 +16,12 @@ from typing import Any
 from kinesis_core.aws import Connection, PutApi, StreamRef, WireFormat, stream_client
 from kinesis_core.clock import Clock, SteadyClock
 from kinesis_core.model import MAX_PUT_RECORDS
-from kinesis_core.producing.accumulator import RecordAccumulator
-from kinesis_core.producing.row_columns import columns_of, columns_of_arrays
-from kinesis_core.producing.rows import Rows, check_rows, keys_of
+from kinesis_core.producing.accumulator import ProducerSettings, RecordAccumulator
+from kinesis_core.producing.counts import Totals
+from kinesis_core.producing.rows import Rows, check_rows, columns_of, columns_of_arrays, keys_of
 from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.sender_group import SenderGroup
-from kinesis_core.producing.settings import ProducerSettings
 from kinesis_core.producing.shard_listing import first_map
-from kinesis_core.producing.totals import Totals
 from kinesis_core.termination import TERMINATION
 from kinesis_credentials import CredentialSpec
 

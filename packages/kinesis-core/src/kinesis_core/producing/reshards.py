@@ -17,9 +17,9 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.responses import Misrouted, ResponseHandler
 from kinesis_core.producing.shard_listing import listed_map, pause_s
+from kinesis_core.producing.write_window import Patience
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")

@@ -7,13 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from attrs import define, field
 
-from kinesis_core.producing.buffer import Buffer
-from kinesis_core.producing.patience import Patience
-from kinesis_core.producing.row_columns import RowColumns
-from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.counts import Buffer
+from kinesis_core.producing.rows import RowColumns, Rows
 from kinesis_core.producing.shard_map import ShardMap, hash_of
 from kinesis_core.producing.shard_queue import ShardQueue
-from kinesis_core.producing.write_window import WriteWindow
+from kinesis_core.producing.write_window import Patience, WriteWindow
 from kinesis_core.throttled import Throttled
 
 _REMEMBERED_KEYS = 65_536

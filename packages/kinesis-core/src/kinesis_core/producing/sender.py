@@ -15,6 +15,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError, ServiceError
 from kinesis_core.model import MAX_PUT_RECORDS, join_entries
 from kinesis_core.producing.accumulator import RecordAccumulator
+from kinesis_core.producing.counts import Totals
 from kinesis_core.producing.failures import internal_error
 from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import Misrouted, ResponseHandler
@@ -23,7 +24,6 @@ from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender_group import SenderGroup
 from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 from kinesis_core.producing.stream_watch import StreamWatch
-from kinesis_core.producing.totals import Totals
 from kinesis_core.termination import TERMINATION
 from kinesis_credentials.logs import get_logger
 

@@ -14,7 +14,7 @@ from attrs import define, field
 from kinesis_core.aws import PutApi, ReadRateLimiter
 from kinesis_core.clock import Clock
 from kinesis_core.model import StreamSummary
-from kinesis_core.producing.buffer import Buffer
+from kinesis_core.producing.counts import Buffer
 from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.threads import start_threads
 

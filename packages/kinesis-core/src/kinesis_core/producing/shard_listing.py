@@ -8,8 +8,8 @@ from itertools import count
 from kinesis_core.aws import PutApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import UnavailableError
-from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.shard_map import ShardMap
+from kinesis_core.producing.write_window import Patience
 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
 """A listing may be older than a reshard, so it is repeated: the n-th time after at most n pauses."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import random
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
@@ -13,8 +12,6 @@ from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.model import Shard, first_hole
 
 MAX_HASH_KEY = 2**128 - 1
-RANDOM_KEY_CHARS = 16
-_POOL, _ROUNDS = 256, 16
 _HASH_BYTES = 16
 
 
@@ -101,16 +98,3 @@ def _incomplete(stream: str, first: int, last: int) -> UnavailableError:
         f"[stream={stream}]",
         "HashKeysNotListed",
     )
-
-
-def random_keys(rng: random.Random) -> Iterator[str]:
-    """
-    Yield partition keys without end, for records that have no key.
-
-    Each key is used several times: an aggregate stores a key once for all its user records, and the hash of a known
-    key is not computed again.
-    """
-    while True:
-        pool = [f"{rng.getrandbits(64):0{RANDOM_KEY_CHARS}x}" for _ in range(_POOL)]
-        for _ in range(_ROUNDS):
-            yield from pool

@@ -7,16 +7,47 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
 from kinesis_core.aggregation import unpack
 from kinesis_core.model import PutEntry, entry_sizes, join_entries, pick_entries
-from kinesis_core.producing.open_aggregate import OpenAggregate
-from kinesis_core.producing.patience import Patience
 from kinesis_core.producing.rows import Rows, keys_of
-from kinesis_core.producing.send_state import SendState
-from kinesis_core.producing.write_window import WriteWindow
+from kinesis_core.producing.write_window import Patience, WriteWindow
 from kinesis_core.throttled import Throttled
+
+
+@frozen
+class SendState:
+    """When the oldest user record of a batch is due, and the result of earlier attempts to send the batch."""
+
+    due_s: float
+    """When the batch is sent even if a request has room for more."""
+    generation: int
+    """The flush that waits for the batch."""
+    reason: str = ""
+    """AWS's error code of the last failed attempt."""
+    detail: str = ""
+    """The error message of the last failed attempt."""
+    is_unsure: bool = False
+    """Whether the last attempt had no response, so that the batch may be in the stream already."""
+    may_be_written: bool = False
+    """Whether that is so after any of the attempts."""
+    attempts: int = 0
+    """Number of failed attempts."""
+
+    def after_failure(self, reason: str, detail: str, *, is_unsure: bool) -> SendState:
+        """Return the state for the next attempt, which is due at once."""
+        attempts = self.attempts + 1
+        return evolve(
+            self,
+            due_s=0.0,
+            reason=reason,
+            detail=detail,
+            is_unsure=is_unsure,
+            may_be_written=self.may_be_written or is_unsure,
+            attempts=attempts,
+        )
+
 
 REQUEST_BYTES = 2 * 1024 * 1024
 """
@@ -93,7 +124,6 @@ class ShardQueue:
     window: WriteWindow
     patience: Patience
     throttled: Throttled
-    open_aggregate: OpenAggregate | None = field(default=None, init=False)
     batches: deque[ShardBatch] = field(factory=deque, init=False)
     is_gone: bool = field(default=False, init=False)
     """Whether the rows are to be rerouted: the shard is no longer open, or rows are routed in another way now."""

@@ -1,14 +1,55 @@
-"""Counts the records that a producer holds, what each flush waits for, and what happened."""
+"""What producers hold in their buffer, what each flush waits for, and what happened."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from attrs import define, field
+from attrs import asdict, define, field, frozen
 
-from kinesis_core.producing.buffer import Buffer
 from kinesis_core.producing.shard_queue import ShardBatch
-from kinesis_core.producing.totals import Totals
+
+
+@frozen
+class Totals:
+    """Counts of what happened to the records of one producer. Totals of several producers can be added."""
+
+    user_records: int = 0
+    """User records that are written."""
+    records: int = 0
+    """Records that hold them. An aggregate is one record."""
+    bytes: int = 0
+    """Data and partition keys of those records."""
+    requests: int = 0
+    """Calls of PutRecords, failed ones included."""
+    throttled: int = 0
+    """Records that a shard refused because of its rate, counted each time."""
+    failed: int = 0
+    """Records that Kinesis refused for another reason, counted each time."""
+    resent: int = 0
+    """User records sent again because the response was lost or an error. They may be in the stream twice."""
+    misplaced: int = 0
+    """User records sent again because their aggregate went to a shard that does not own all of them."""
+
+    def __add__(self, other: Totals) -> Totals:
+        mine, theirs = asdict(self), asdict(other)
+        return Totals(**{name: mine[name] + theirs[name] for name in mine})
+
+
+@define(eq=False)
+class Buffer:
+    """What the producers that share a buffer hold together."""
+
+    held_bytes: int = 0
+    """Data and keys of user records that are put and not yet written."""
+    open_aggregate_bytes: int = 0
+    """A part of them: those in open aggregates, which are not batches yet."""
+    producers: int = 0
+    """How many producers share it."""
+
+    @property
+    def share(self) -> float:
+        """The part of a limit for all of them that each of them may use."""
+        return 1 / max(1, self.producers)
 
 
 @define(eq=False)

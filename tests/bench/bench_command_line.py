@@ -18,8 +18,8 @@ from pathlib import Path
 
 from attrs import frozen
 
-from kinesis_emulator.canned import CannedKinesis, CannedStream
 from kinesis_emulator.client_settings import environment
+from tests.bench.canned import CannedKinesis, CannedStream
 from tests.bench.harness import Finding, Note, Row, show
 from tests.bench.memory import peak_bytes_of
 

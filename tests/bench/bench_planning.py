@@ -21,7 +21,7 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedKinesis, CannedStream
 from tests.bench.harness import Finding, Plot, Row, show
 from tests.support.certificates import make_certificate
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
-from kinesis_emulator.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedKinesis, CannedStream
 from tests.bench.harness import Finding, Note, Plot, Row, one_core, show
 from tests.bench.process_tree import cpu_s
 from tests.bench.raw_reader import RawReader

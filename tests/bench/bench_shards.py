@@ -27,9 +27,8 @@ from kinesis_core.model import After, At, ShardRange
 from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.canned import CannedKinesis, CannedStream
-from kinesis_emulator.canned.shard_log import number_at
 from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
+from tests.bench.canned import CannedKinesis, CannedStream, number_at
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.support.certificates import make_certificate
 

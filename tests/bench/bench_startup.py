@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-from kinesis_emulator.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedKinesis, CannedStream
 from tests.bench.harness import Finding, Row, show
 
 GROUP = "Start-up"

@@ -19,8 +19,8 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, At, ShardRange, TrimHorizon
 from kinesis_core.reading import DEFAULT_COLUMNS, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.reading.arrow import BatchBuilder
-from kinesis_emulator.canned import CannedStream
 from spark_kinesis_source.options import SourceOptions
+from tests.bench.canned import CannedStream
 from tests.bench.raw_reader import RawReader
 
 MAX_RECORDS = 10_000

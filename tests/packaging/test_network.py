@@ -37,9 +37,6 @@ MAY_CONNECT = {
     # The servers, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
     "kinesis_emulator/child.py": {"subprocess"},
-    "kinesis_emulator/canned/server.py": {"socket", "ssl"},
-    "kinesis_emulator/canned/__main__.py": {"ssl"},
-    "kinesis_emulator/canned/process.py": {"ssl", "urllib.request"},
 }
 """Every other module uses botocore's clients."""
 MAY_IMPORT_BY_NAME = {

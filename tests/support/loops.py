@@ -24,6 +24,7 @@ FOLDERS = {
     "unit/spark_kinesis_source": "tests",
     "property": "unit",
     "native": "tests",
+    "bench": "tests",
     "cli": "tests",
     "consumer": "tests",
     "contract": "tests",

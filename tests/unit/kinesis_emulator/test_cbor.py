@@ -129,9 +129,3 @@ def test_what_cannot_be_written(value: Any, error: type[Exception]) -> None:
     """Integers of more than 64 bits and other types are refused."""
     with pytest.raises(error):
         cbor.encode([value])
-
-
-def test_heads_alone() -> None:
-    """An array or a map may be written as its head and its items."""
-    pieces = [cbor.map_head(1), cbor.encode("a"), cbor.array_head(300), *(cbor.encode(i) for i in range(300))]
-    assert cbor.decode(b"".join(pieces)) == {"a": list(range(300))}

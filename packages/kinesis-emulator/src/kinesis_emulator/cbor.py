@@ -50,26 +50,16 @@ def encode_head(kind: int, number: int) -> bytes:
     raise OverflowError(f"{number} has more than 64 bits")
 
 
-def array_head(length: int) -> bytes:
-    """Return the head of an array; its items follow."""
-    return encode_head(_ARRAY, length)
-
-
-def map_head(length: int) -> bytes:
-    """Return the head of a map; its keys and values follow."""
-    return encode_head(_MAP, length)
-
-
 def _write(value: Any, parts: list[bytes]) -> None:
     match value:
         case Time(epoch_ms):
             parts += (encode_head(_TAG, _TIME_TAG), _scalar(epoch_ms))
         case list():
-            parts.append(array_head(len(value)))
+            parts.append(encode_head(_ARRAY, len(value)))
             for item in value:
                 _write(item, parts)
         case dict():
-            parts.append(map_head(len(value)))
+            parts.append(encode_head(_MAP, len(value)))
             for key, item in value.items():
                 parts.append(_scalar(key))
                 _write(item, parts)

@@ -1,0 +1,450 @@
+"""
+A Kinesis with one stream, whose responses are made before the first call, so that its own work hardly counts.
+
+It serves DescribeStreamSummary, ListShards, GetShardIterator and GetRecords in JSON and CBOR, without checks and limits. A
+call takes it about 50 us, since it has no parser, router or checks.
+
+    python -m tests.bench.canned '{"shards": 16}'
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import random
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from argparse import ArgumentParser
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from email.utils import formatdate
+from itertools import accumulate, islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from kinesis_emulator import cbor
+from kinesis_emulator.wire_formats import CBOR, JSON, WireFormat
+from tests.support.aggregates import aggregate
+
+ROOT = Path(__file__).parents[2]
+MAX_PAGE_RECORDS, MAX_PAGE_BYTES = 10_000, 10 * 1024 * 1024
+KEYS = 50
+"""Partition keys in an aggregate."""
+_FIRST_NUMBER = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
+_STEP = 2**80
+"""The distance of two neighbours' sequence numbers, as in Kinesis."""
+_QUICKEST_S = 0.001
+"""The shortest time between two records: a shard takes in at most 1,000 records a second."""
+_SETTLED_S = 1.0
+"""How long before the server's start the last record arrived, if all records arrived before it."""
+_ITERATOR_CHARS = 220
+"""The length of Kinesis' iterators."""
+_HASH_KEYS = 2**128
+_ARRAY, _MAP = 4, 5
+"""CBOR's numbers of these types."""
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_TARGET = re.compile(rb"\r\nx-amz-target: *Kinesis_20131202\.(\w+)", re.IGNORECASE)
+_CBOR = re.compile(rb"\r\ncontent-type: *application/(x-amz-)?cbor", re.IGNORECASE)
+_UNKNOWN = b'{"__type":"UnknownOperationException","message":"This action is not canned."}'
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CannedStream:
+    """
+    A stream whose shards all hold the same random records. Equal settings give equal records.
+
+    Attributes:
+        pages: The number of GetRecords responses that a shard fills. The tip comes after them.
+        records: The number of records on a page.
+        record_bytes: The payload size of a record, or of a user record.
+        user_records: The number of user records in each aggregate; 0 for plain records.
+        records_per_s: The number of records that arrive in each shard per second from the server's start on; None if all
+            records arrived before.
+
+    Raises:
+        ValueError: A page exceeds the limits of Kinesis.
+    """
+
+    name: str = "orders"
+    region: str = "us-east-1"
+    shards: int = 1
+    pages: int = 1
+    records: int = 1000
+    record_bytes: int = 1000
+    user_records: int = 0
+    records_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        page_bytes = self.page_rows * self.record_bytes
+        if self.records > MAX_PAGE_RECORDS or page_bytes > MAX_PAGE_BYTES:
+            raise ValueError(f"Kinesis returns no page with {self.records} records and {page_bytes} bytes.")
+
+    @property
+    def page_rows(self) -> int:
+        """The number of rows of one page, where every user record counts."""
+        return self.records * max(1, self.user_records)
+
+    @property
+    def total_rows(self) -> int:
+        """The number of rows of all shards, where every user record counts."""
+        return self.shards * self.pages * self.page_rows
+
+    def payloads(self) -> Iterator[bytes]:
+        """Yield the payload of each record of a shard: random bytes, plain or in KPL aggregates."""
+        chance = random.Random(0)
+        for _ in range(self.pages * self.records):
+            if self.user_records:
+                users = range(self.user_records)
+                yield aggregate(
+                    (f"user-{i % KEYS}", None, chance.randbytes(self.record_bytes)) for i in users
+                )
+            else:
+                yield chance.randbytes(self.record_bytes)
+
+
+class CannedKinesis:
+    """
+    The server in a child process; a context manager.
+
+        with CannedKinesis(CannedStream(shards=4, pages=10), latency_s=0.02) as kinesis:
+            client = boto3.client("kinesis", endpoint_url=kinesis.endpoint_url, ...)
+
+    Args:
+        stream: The stream to serve.
+        latency_s: The duration of each call in seconds.
+        tls: The files of a certificate and its key, to serve HTTPS.
+    """
+
+    def __init__(
+        self, stream: CannedStream, *, latency_s: float = 0.0, tls: tuple[Path, Path] | None = None
+    ) -> None:
+        files = [] if tls is None else ["--tls", *map(str, tls)]
+        self._command = [json.dumps(asdict(stream)), f"--latency-s={latency_s}", *files]
+
+    def __enter__(self) -> CannedKinesis:
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "tests.bench.canned", *self._command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            start_new_session=True,  # Ctrl-C is for the benchmark, which ends it
+        )
+        self.pid = self._child.pid
+        self.endpoint_url = self._line()
+        self.port = int(self.endpoint_url.rpartition(":")[2])
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._child.communicate()
+
+    def calls(self) -> dict[str, int]:
+        """Return how often each action was called so far. The counts are approximate when calls overlap."""
+        assert self._child.stdin is not None
+        self._child.stdin.write("\n")
+        self._child.stdin.flush()
+        calls: dict[str, int] = json.loads(self._line())
+        return calls
+
+    def _line(self) -> str:
+        assert self._child.stdout is not None
+        return self._child.stdout.readline().rstrip()
+
+
+class RecordFormat(Protocol):
+    """How records and pages are written."""
+
+    between: bytes
+    """The bytes between two records."""
+
+    def record(self, number: int, arrived_s: float, data: bytes, key: str) -> bytes: ...
+
+    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> bytes:
+        """Return a response with *count* records, which are written already."""
+        ...
+
+
+class JsonRecords:
+    between = b","
+
+    def record(self, number: int, arrived_s: float, data: bytes, key: str) -> bytes:
+        return (
+            b'{"SequenceNumber":"%d","ApproximateArrivalTimestamp":%.3f,"Data":"%b","PartitionKey":"%b"}'
+        ) % (number, arrived_s, base64.b64encode(data), key.encode())
+
+    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> bytes:  # noqa: ARG002 - JSON has no lengths
+        tail = records, iterator.encode(), behind_ms
+        return b'{"Records":[%b],"NextShardIterator":"%b","MillisBehindLatest":%d}' % tail
+
+
+class CborRecords:
+    """With definite lengths."""
+
+    between = b""
+
+    def record(self, number: int, arrived_s: float, data: bytes, key: str) -> bytes:
+        arrived = cbor.Time(round(arrived_s * 1000))
+        return cbor.encode(
+            {
+                "SequenceNumber": str(number),
+                "ApproximateArrivalTimestamp": arrived,
+                "Data": data,
+                "PartitionKey": key,
+            }
+        )
+
+    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> bytes:
+        head = cbor.encode_head(_MAP, 3), cbor.encode("Records"), cbor.encode_head(_ARRAY, count)
+        tail = cbor.encode({"NextShardIterator": iterator, "MillisBehindLatest": behind_ms})
+        return b"".join((*head, records, tail[1:]))
+
+
+def number_at(index: int) -> int:
+    return _FIRST_NUMBER + index * _STEP
+
+
+def _index_of(number: int) -> int:
+    """Return the index of the first record with *number* or a higher one."""
+    return max(0, -((_FIRST_NUMBER - number) // _STEP))
+
+
+class ShardLog:
+    """The records of a shard by index from 0, written once. All shards of a stream share one log."""
+
+    def __init__(self, stream: CannedStream, started_s: float, written: RecordFormat) -> None:
+        self.written = written
+        self._total = stream.pages * stream.records
+        self._page_records = stream.records
+        self._is_live = stream.records_per_s is not None
+        self._step_s = 1 / stream.records_per_s if stream.records_per_s else _QUICKEST_S
+        self._first_s = started_s if self._is_live else started_s - _SETTLED_S - self._total * self._step_s
+        self._pages: list[bytes] = []
+        self._ends: list[list[int]] = []
+        payloads = enumerate(stream.payloads())
+        for _ in range(stream.pages):
+            records = [
+                written.record(number_at(i), self._arrived_s(i), payload, f"user-{i % 997}")
+                for i, payload in islice(payloads, stream.records)
+            ]
+            sizes = (len(record) + len(written.between) for record in records)
+            self._pages.append(written.between.join(records))
+            self._ends.append(list(accumulate(sizes, initial=0)))
+
+    def _arrived_s(self, index: int) -> float:
+        return round(self._first_s + index * self._step_s, 3)
+
+    def index_at_time(self, time_s: float) -> int:
+        """Return the index of the first record that arrived at *time_s* or later."""
+        return bisect_left(range(self._total), time_s, key=self._arrived_s)
+
+    def tip(self, now_s: float) -> int:
+        """Return how many records have arrived by now."""
+        return self.index_at_time(now_s) if self._is_live else self._total
+
+    def read(self, index: int, limit: int, now_s: float) -> tuple[bytes, int, int]:
+        """
+        Return the records from *index* on, the index after them, and the milliseconds behind the tip.
+
+        The records are at most those of one page, so that a whole page is sent without copying records.
+        """
+        tip = self.tip(now_s)
+        if index >= tip:
+            return b"", index, 0
+        page, first = divmod(index, self._page_records)
+        last = min(first + limit, self._page_records, first + tip - index)
+        reached = index + last - first
+        behind_ms = 0 if reached >= tip else max(1, round((now_s - self._arrived_s(reached)) * 1000))
+        ends = self._ends[page]
+        return self._pages[page][ends[first] : ends[last] - len(self.written.between)], reached, behind_ms
+
+
+class Responses:
+    """
+    Bodies of successful responses by action.
+
+    The constructor writes the records in JSON. The first call in CBOR writes them in CBOR; a reader's first call is one for an iterator.
+    """
+
+    def __init__(self, stream: CannedStream, clock: Callable[[], float] = time.time) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._started_s = clock()
+        self._log = ShardLog(stream, self._started_s, JsonRecords())
+        self._cbor: ShardLog | None = None
+        self._cbor_lock = threading.Lock()
+        self._shards = [self._describe_shard(index) for index in range(stream.shards)]
+        self.calls: Counter[str] = Counter()
+        """How often each action was called. Approximate, because threads count without a lock."""
+        self._responses: dict[str, Callable[[Json], Json]] = {
+            "GetShardIterator": self._get_shard_iterator,
+            "ListShards": self._list_shards,
+            "DescribeStreamSummary": self._describe_stream_summary,
+        }
+
+    def response(self, action: str, request: bytes, wire_format: WireFormat = JSON) -> bytes | None:
+        """Return the body of the response, in the format of the request; None for an action that is not canned."""
+        self.calls[action] += 1
+        params = wire_format.decode(request)
+        log = self._log if wire_format is JSON else self._in_cbor()
+        if action == "GetRecords":
+            return self._get_records(params, log)
+        response = self._responses.get(action)
+        return None if response is None else wire_format.encode(json.dumps(response(params)).encode())
+
+    def _in_cbor(self) -> ShardLog:
+        with self._cbor_lock:
+            if self._cbor is None:
+                self._cbor = ShardLog(self._stream, self._started_s, CborRecords())
+            return self._cbor
+
+    def _get_records(self, request: Json, log: ShardLog) -> bytes:
+        shard, first, _ = request["ShardIterator"].split(".", 2)
+        limit = request.get("Limit", MAX_PAGE_RECORDS)
+        records, reached, behind_ms = log.read(int(first), limit, self._clock())
+        return log.written.page(records, reached - int(first), _iterator(shard, reached), behind_ms)
+
+    def _get_shard_iterator(self, request: Json) -> Json:
+        shard = str(int(request["ShardId"].removeprefix("shardId-")))
+        return {"ShardIterator": _iterator(shard, self._start_index(request))}
+
+    def _start_index(self, request: Json) -> int:
+        match request["ShardIteratorType"]:
+            case "TRIM_HORIZON":
+                return 0
+            case "AT_TIMESTAMP":
+                return self._log.index_at_time(request["Timestamp"])
+            case "AT_SEQUENCE_NUMBER":
+                return _index_of(int(request["StartingSequenceNumber"]))
+            case "AFTER_SEQUENCE_NUMBER":
+                return _index_of(int(request["StartingSequenceNumber"]) + 1)
+            case _:
+                return self._log.tip(self._clock())
+
+    def _list_shards(self, request: Json) -> Json:
+        first = int(request.get("NextToken", 0))
+        stop = first + request.get("MaxResults", 1000)
+        more = {"NextToken": str(stop)} if stop < len(self._shards) else {}
+        return {"Shards": self._shards[first:stop], **more}
+
+    def _describe_shard(self, index: int) -> Json:
+        start, end = (i * _HASH_KEYS // self._stream.shards for i in (index, index + 1))
+        return {
+            "ShardId": f"shardId-{index:012}",
+            "HashKeyRange": {"StartingHashKey": str(start), "EndingHashKey": str(end - 1)},
+            "SequenceNumberRange": {"StartingSequenceNumber": str(number_at(0))},
+        }
+
+    def _describe_stream_summary(self, _: Json) -> Json:
+        stream = self._stream
+        summary = {
+            "StreamName": stream.name,
+            "StreamARN": f"arn:aws:kinesis:{stream.region}:123456789012:stream/{stream.name}",
+            "StreamStatus": "ACTIVE",
+            "StreamModeDetails": {"StreamMode": "PROVISIONED"},
+            "RetentionPeriodHours": 24,
+            "StreamCreationTimestamp": round(self._started_s) - 86400,
+            "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
+            "OpenShardCount": stream.shards,
+            "ConsumerCount": 0,
+        }
+        return {"StreamDescriptionSummary": summary}
+
+
+def _iterator(shard: str, index: int) -> str:
+    return f"{shard}.{index}.".ljust(_ITERATOR_CHARS, "A")
+
+
+class Server:
+    """Serves *responses* on a port of 127.0.0.1, each one after *latency_s*, with a thread per connection."""
+
+    def __init__(self, responses: Responses, latency_s: float, tls: ssl.SSLContext | None) -> None:
+        self._responses = responses
+        self._latency_s = latency_s
+        self._tls = tls
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        port = self._listener.getsockname()[1]
+        self.endpoint_url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), contextlib.closing(self._secure(connection)) as secured:
+            received = b""
+            while (request := _receive(secured, received)) is not None:
+                head, body, received = request
+                secured.sendall(self._response(head, body))
+
+    def _secure(self, connection: socket.socket) -> socket.socket:
+        return connection if self._tls is None else self._tls.wrap_socket(connection, server_side=True)
+
+    def _response(self, head: bytes, request: bytes) -> bytes:
+        target = _TARGET.search(head)
+        wire_format = CBOR if _CBOR.search(head) else JSON
+        body = self._responses.response(target[1].decode(), request, wire_format) if target else None
+        if self._latency_s:
+            time.sleep(self._latency_s)
+        status = b"200 OK"
+        if body is None:
+            status, body = b"400 Bad Request", wire_format.encode(_UNKNOWN)
+        return (
+            b"HTTP/1.1 %b\r\nContent-Type: %b\r\nDate: %b\r\n"
+            b"x-amzn-RequestId: 00000000-0000-0000-0000-000000000000\r\nContent-Length: %d\r\n\r\n%b"
+        ) % (status, wire_format.content_type.encode(), formatdate(usegmt=True).encode(), len(body), body)
+
+
+def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, bytes] | None:
+    """Return head and body of the next request, and the bytes after it; None when the client has closed the connection."""
+    while True:
+        head, end, rest = received.partition(b"\r\n\r\n")
+        if end:
+            length = _LENGTH.search(head)
+            size = int(length[1]) if length else 0
+            if len(rest) >= size:
+                return head, rest[:size], rest[size:]
+        more = connection.recv(64 * 1024)
+        if not more:
+            return None
+        received += more
+
+
+def main() -> None:
+    """Serve until the standard input ends, as it does when the parent ends. Each line of it asks for the counts of calls."""
+    parser = ArgumentParser()
+    parser.add_argument("stream", type=json.loads)
+    parser.add_argument("--latency-s", type=float, default=0.0)
+    parser.add_argument("--tls", nargs=2)
+    options = parser.parse_args()
+    tls = None
+    if options.tls:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(*options.tls)
+    responses = Responses(CannedStream(**options.stream))
+    sys.stdout.write(f"{Server(responses, options.latency_s, tls).endpoint_url}\n")
+    sys.stdout.flush()
+    for _ in sys.stdin:
+        sys.stdout.write(json.dumps(responses.calls) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

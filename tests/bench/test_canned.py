@@ -1,0 +1,167 @@
+"""The canned server has the records that a benchmark expects: each one once, in both formats."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kinesis_core import PlanSettings, ReadSettings, Stream, WireFormat
+from kinesis_credentials import StaticKeys
+from kinesis_emulator import ManualClock, wire_formats
+from tests.bench.canned import CannedKinesis, CannedStream, Responses, number_at
+from tests.support.certificates import make_certificate
+
+Json = dict[str, Any]
+SHARD = "shardId-000000000001"
+FORMATS = pytest.mark.parametrize("written", [wire_formats.JSON, wire_formats.CBOR], ids=["json", "cbor"])
+LIVE = CannedStream(records=100, records_per_s=10.0)
+
+
+def call(
+    responses: Responses, action: str, written: wire_formats.WireFormat = wire_formats.JSON, **request: Any
+) -> Json:
+    body = responses.response(action, written.encode(json.dumps(request).encode()), written)
+    assert body is not None
+    return written.decode(body)
+
+
+def iterator(responses: Responses, kind: str, **start: Any) -> str:
+    return str(
+        call(responses, "GetShardIterator", ShardId=SHARD, ShardIteratorType=kind, **start)["ShardIterator"]
+    )
+
+
+def pages(
+    responses: Responses, written: wire_formats.WireFormat, limit: int, kind: str, **start: Any
+) -> list[list[Json]]:
+    """Return the pages up to the tip, and the empty one after it."""
+    found: list[list[Json]] = [[{}]]
+    following = iterator(responses, kind, **start)
+    while found[-1]:
+        page = call(responses, "GetRecords", written, ShardIterator=following, Limit=limit)
+        found.append(page["Records"])
+        following = page["NextShardIterator"]
+    return found[1:]
+
+
+@pytest.mark.parametrize("wire_format", WireFormat)
+@pytest.mark.parametrize("user_records", [0, 60])
+def test_a_canned_stream_is_read_to_its_tip(user_records: int, wire_format: WireFormat) -> None:
+    """Planner and reader find every record of every shard once, with the given size. The next plan is at the end."""
+    canned = CannedStream(shards=3, pages=4, records=50, record_bytes=60, user_records=user_records)
+    with (
+        CannedKinesis(canned) as kinesis,
+        Stream.open(
+            canned.name,
+            region=canned.region,
+            endpoint_url=kinesis.endpoint_url,
+            credentials=StaticKeys("AKIAEXAMPLE", "example-secret"),
+            plan=PlanSettings(min_fetch_period_s=0.0),
+            read=ReadSettings(min_fetch_period_s=0.0),
+            wire_format=wire_format,
+        ) as stream,
+    ):
+        batch = stream.read("TRIM_HORIZON")
+        records = list(batch.records())
+        assert list(stream.read(batch.offset).records()) == []
+    found = {(r.shard_id, r.sequence_number, r.sub_sequence_number) for r in records}
+    assert len(found) == len(records) == canned.total_rows
+    assert {len(record.data) for record in records} == {60}
+    assert len({record.partition_key for record in records}) == (50 if user_records else 200)
+
+
+@FORMATS
+def test_a_limit_divides_pages_and_loses_nothing(written: wire_formats.WireFormat) -> None:
+    """A page has at most the requested number of records, in order. Both formats have the same records."""
+    responses = Responses(CannedStream(pages=2, records=40, record_bytes=100))
+    (whole, rest, end), parts = (pages(responses, written, limit, "TRIM_HORIZON") for limit in (10_000, 33))
+    assert [len(page) for page in (whole, rest, end)] == [40, 40, 0]
+    assert [len(page) for page in parts] == [33, 7, 33, 7, 0]
+    records = whole + rest
+    assert [record for page in parts for record in page] == records
+    assert [record["SequenceNumber"] for record in records] == [str(number_at(i)) for i in range(80)]
+    assert [whole, rest, end] == pages(responses, wire_formats.JSON, 10_000, "TRIM_HORIZON")
+
+
+@FORMATS
+@pytest.mark.parametrize(
+    ("kind", "skipped"),
+    [("AT_SEQUENCE_NUMBER", 50), ("AFTER_SEQUENCE_NUMBER", 51), ("AT_TIMESTAMP", 50), ("LATEST", 80)],
+)
+def test_reading_begins_at_a_number_or_a_time(
+    kind: str, skipped: int, written: wire_formats.WireFormat
+) -> None:
+    """A reader may start at any record, or after it. All records arrived before the start."""
+    responses = Responses(CannedStream(pages=2, records=40, record_bytes=100))
+    records = list(chain(*pages(responses, written, 10_000, "TRIM_HORIZON")))
+    start = {
+        "Timestamp": records[50]["ApproximateArrivalTimestamp"],
+        "StartingSequenceNumber": records[50]["SequenceNumber"],
+    }
+    assert list(chain(*pages(responses, written, 10_000, kind, **start))) == records[skipped:]
+
+
+def test_calls_are_counted_and_take_their_time_over_https(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that trusts the certificate is served, and each of its calls takes the configured time. Others are refused."""
+    tls = make_certificate(tmp_path)
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(tls[0]))
+    with (
+        CannedKinesis(CannedStream(records=10), latency_s=0.05, tls=tls) as kinesis,
+        Stream.open(
+            "orders",
+            region="us-east-1",
+            endpoint_url=kinesis.endpoint_url,
+            credentials=StaticKeys("AKIAEXAMPLE", "example-secret"),
+        ) as stream,
+    ):
+        started_s = time.monotonic()
+        assert len(list(stream.read("TRIM_HORIZON").records())) == 10
+        calls = kinesis.calls()
+        assert calls["GetRecords"] >= 1
+        assert time.monotonic() - started_s >= 0.05 * (calls["ListShards"] + calls["GetRecords"])
+    assert Responses(CannedStream(records=1)).response("PutRecord", b"{}") is None
+
+
+def test_records_arrive_at_the_given_rate() -> None:
+    """A live shard has the records that have arrived by now, up to its last one."""
+    clock = ManualClock(1_700_000_000.0)
+    responses = Responses(LIVE, clock)
+    start, counts = iterator(responses, "LATEST"), []
+    for passed_s in (0, 1, 2, 100):
+        clock.advance(passed_s)
+        counts.append(len(call(responses, "GetRecords", ShardIterator=start)["Records"]))
+    assert counts == [0, 10, 30, 100]
+
+
+def test_a_live_shard_reports_the_lag() -> None:
+    """MillisBehindLatest is the age of the next record."""
+    clock = ManualClock(1_700_000_000.0)
+    responses = Responses(LIVE, clock)
+    clock.advance(2)
+    page = call(responses, "GetRecords", ShardIterator=iterator(responses, "TRIM_HORIZON"), Limit=5)
+    assert (len(page["Records"]), page["MillisBehindLatest"]) == (5, 1500)
+
+
+def test_shards_are_listed_page_by_page_and_share_the_hash_keys() -> None:
+    """A listing continues with its token, and covers all hash keys."""
+    responses = Responses(CannedStream(shards=2, records=1))
+    first = call(responses, "ListShards", MaxResults=1)
+    second = call(responses, "ListShards", NextToken=first["NextToken"])
+    one, other = (page["Shards"][0]["HashKeyRange"] for page in (first, second))
+    assert (one["StartingHashKey"], other["EndingHashKey"]) == ("0", str(2**128 - 1))
+    assert int(one["EndingHashKey"]) + 1 == int(other["StartingHashKey"])
+    assert "NextToken" not in second
+
+
+@pytest.mark.parametrize(("records", "record_bytes"), [(10_001, 1), (1000, 20_000)])
+def test_an_impossible_page_is_refused(records: int, record_bytes: int) -> None:
+    """A benchmark must not measure pages that Kinesis never returns."""
+    with pytest.raises(ValueError, match="returns no page"):
+        CannedStream(records=records, record_bytes=record_bytes)

@@ -19,10 +19,10 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator
+from tests.bench.handed_source import HandedSource
 from tests.bench.harness import Finding, Note, Plot, Row, show
 from tests.bench.latency_probe import Arrival, Probe, percentile
 from tests.bench.trickle import measure_trickle
-from tests.support.handed_source import HandedSource
 from tests.support.spark_harness import start_session
 
 GROUP = "Put to sink"

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_emulator import EmulatorProcess
+from tests.bench.handed_source import HandedSource
 from tests.bench.harness import Finding, Note, Row, show
-from tests.support.handed_source import HandedSource
 from tests.support.spark_harness import start_session
 from tests.support.streams import StreamUnderTest
 

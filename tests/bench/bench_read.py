@@ -15,14 +15,14 @@ from pathlib import Path
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.bench.by_hand import ByHandSource
 from tests.bench.canned import CannedKinesis, CannedStream
 from tests.bench.harness import Finding, Note, Plot, Row, one_core, show
 from tests.bench.process_tree import cpu_s
 from tests.bench.raw_reader import RawReader
 from tests.bench.read_steps import measure_steps, steps_table
-from tests.support.by_hand import ByHandSource
+from tests.bench.ready_source import ReadySource
 from tests.support.certificates import make_certificate
-from tests.support.ready_source import ReadySource
 from tests.support.spark_harness import start_session
 
 TURNS = 5

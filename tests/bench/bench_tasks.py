@@ -11,8 +11,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_emulator import Emulator, Limits, Settings
+from tests.bench.empty_source import EmptySource
 from tests.bench.harness import Row, show
-from tests.support.empty_source import EmptySource
 from tests.support.spark_harness import start_session
 from tests.support.streams import StreamUnderTest
 

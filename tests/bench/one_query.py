@@ -20,8 +20,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tests.bench.one_row_source import OneRowSource
 from tests.bench.process_tree import processes
-from tests.support.one_row_source import OneRowSource
 from tests.support.spark_harness import start_session
 
 SAMPLE_S = 0.05

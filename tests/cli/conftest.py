@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
+from cli.bursts import standing_emulator
 from kinesis_emulator import Emulator
-from support.bursts import standing_emulator
 from support.command_line import CommandLine
 from support.witness import kinesis_local
 

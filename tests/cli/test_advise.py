@@ -8,8 +8,8 @@ from collections.abc import Callable
 import boto3  # type: ignore[import-untyped]
 import pytest
 
+from cli.bursts import AT_ONCE, burst
 from kinesis_emulator import Emulator
-from support.bursts import AT_ONCE, burst
 from support.command_line import CommandLine
 from support.lineages import name
 

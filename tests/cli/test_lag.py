@@ -16,12 +16,12 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pytest
 
+from cli.own_checkpoints import leave_own_checkpoint, own_connection
 from kinesis_core import Stream
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine, Following
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
 from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
-from support.own_checkpoints import leave_own_checkpoint, own_connection
 from support.streams import StreamUnderTest
 from support.waiting import PATIENCE_S, wait_until
 from support.witness import kinesis_local

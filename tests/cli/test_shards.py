@@ -10,9 +10,9 @@ from pathlib import Path
 import boto3  # type: ignore[import-untyped]
 import pytest
 
+from cli.bursts import AT_ONCE, burst
 from kinesis_emulator import Emulator
 from kinesis_emulator.client_settings import environment
-from support.bursts import AT_ONCE, burst
 from support.command_line import CommandLine
 from support.lineages import name
 from support.witness import kinesis_local

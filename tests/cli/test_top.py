@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from cli.bursts import burst
+from cli.own_checkpoints import leave_own_checkpoint
 from kinesis_cli.ending import Status
 from kinesis_emulator import Emulator, Request
-from support.bursts import burst
 from support.command_line import CommandLine
 from support.lineages import name
-from support.own_checkpoints import leave_own_checkpoint
 from support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.everything

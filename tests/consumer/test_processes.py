@@ -74,7 +74,7 @@ def start(emulator: Emulator, leases: Path) -> Iterator[Start]:
         def started(name: str, lease_duration_s: float) -> Member:
             arguments = [emulator.endpoint_url, str(leases), name, str(lease_duration_s)]
             child = subprocess.Popen(
-                [sys.executable, "-m", "support.jobs.group_member", *arguments],
+                [sys.executable, "-m", "consumer.group_member", *arguments],
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from support.pages.blocks import Block, Use, blocks
-from support.pages.reader import Reader, reader
+from docs.blocks import Block, Use, blocks
+from docs.reader import Reader, reader
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support.pages.blocks import Block, Use, blocks
-from support.pages.reader import FailedError, Reader, reader
+from docs.blocks import Block, Use, blocks
+from docs.reader import FailedError, Reader, reader
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from effects.observed import connection, fan_out, sink, source
+from effects.observed.wire import Wire
+from effects.observed.world import SINK, SOURCE, Half, World
 from kinesis_core.options import OptionTable
 from kinesis_credentials import forget_sessions
 from kinesis_emulator import Emulator, Limits, Settings
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
-from support.effects import connection, fan_out, sink, source
-from support.effects.world import SINK, SOURCE, Half, World
 from support.key_services import KeyServices
 from support.lease_tables import dynamodb
-from support.wire import Wire
 
 TABLES = {SOURCE.name: SOURCE_OPTIONS, SINK.name: SINK_OPTIONS}
 EFFECTS = {
@@ -82,7 +82,7 @@ def test_effect(half: Half, world: World, option: str) -> None:
     if effect is None:
         pytest.fail(
             f"The effect of '{option}' on the {half.name} is not tested. Add it to a table of effects in "
-            "tests/support/effects: in connection.py if source and sink share it, otherwise in the file of its group."
+            "tests/effects/observed: in connection.py if source and sink share it, otherwise in the file of its group."
         )
     first, then = effect.options()
     assert effect.before != effect.after

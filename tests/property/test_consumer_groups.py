@@ -14,9 +14,7 @@ from kinesis_consumer.assignment import Mode
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core.leases import Item, is_lease, read_lease
-from support.examples import examples
-from support.fake_stream import Mood
-from support.group_histories import (
+from property.group_histories import (
     History,
     Scene,
     begin,
@@ -27,8 +25,10 @@ from support.group_histories import (
     steps,
     unanswered_steps,
 )
-from support.group_ledger import Ledger
-from support.simulated_group import WRITES, SimulatedGroup
+from property.group_ledger import Ledger
+from property.simulated_group import WRITES, SimulatedGroup
+from support.examples import examples
+from support.fake_stream import Mood
 
 EXAMPLES = int(os.environ.get("CONSUMER_GROUP_EXAMPLES", "300"))
 """Set it to some thousands to look for rare cases by hand."""

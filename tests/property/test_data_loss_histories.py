@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from kinesis_core.errors import DataLossError, StreamRecreatedError
 from kinesis_core.model import AtTimestamp, Latest, StartingPosition, StreamSummary, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
+from property.reported import reported_losses
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeShard, Mood
 from support.planned import Planned, Read
-from support.reported import reported_losses
 from support.scripted_stream import ScriptedStream
 
 pytestmark = pytest.mark.tests  # histories take seconds

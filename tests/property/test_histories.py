@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
-from support.examples import examples
-from support.fake_stream import FakeClock, FakeStream, Mood
-from support.histories import (
+from property.histories import (
     History,
     Query,
     assert_children_after_parents,
@@ -26,6 +24,8 @@ from support.histories import (
     reshard,
     steps,
 )
+from support.examples import examples
+from support.fake_stream import FakeClock, FakeStream, Mood
 
 
 @pytest.mark.tests

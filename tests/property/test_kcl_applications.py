@@ -23,7 +23,7 @@ from kinesis_core.leases import (
 )
 from kinesis_core.model import KclApplication, PerStream
 from kinesis_core.planning import Limits, PlanSettings
-from support.aggregated import History, Query, Row, Written, histories, limits, moods
+from property.aggregated import History, Query, Row, Written, histories, limits, moods
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.options import starting_position
 from kinesis_core.planning import Limits, PlanSettings
-from support.aggregated import History, Query, Row, Written, histories, limits, moods
+from property.aggregated import History, Query, Row, Written, histories, limits, moods
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_core.planning.pacing import Timer
-from support.examples import examples
-from support.fake_stream import FakeClock, FakeStream, Mood
-from support.histories import (
+from property.histories import (
     History,
     Query,
     assert_children_after_parents,
@@ -26,6 +24,8 @@ from support.histories import (
     play,
     steps,
 )
+from support.examples import examples
+from support.fake_stream import FakeClock, FakeStream, Mood
 
 
 @define

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
-from support import bounded_runs
-from support.examples import examples
-from support.fake_stream import FakeClock, Mood
-from support.histories import (
+from property.histories import (
     History,
     Query,
     assert_children_after_parents,
@@ -24,6 +21,9 @@ from support.histories import (
     play,
     steps,
 )
+from support import bounded_runs
+from support.examples import examples
+from support.fake_stream import FakeClock, Mood
 from support.planned import Planned, Read
 from support.planned import everything as pairs
 from support.slow_stream import CALL_S, SlowStream

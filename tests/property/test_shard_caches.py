@@ -15,10 +15,10 @@ from kinesis_core.model import Cut, Page
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.shard_cache import ShardCache
 from kinesis_core.planning.shard_state import ShardState
+from property.reported import reported_losses
 from support.examples import examples
 from support.fake_stream import FakeClock
 from support.planned import Planned
-from support.reported import reported_losses
 from support.scripted_stream import ScriptedStream
 
 pytestmark = pytest.mark.tests  # histories take seconds

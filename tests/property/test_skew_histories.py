@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
+from property.histories import assert_everything_once, everything
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
-from support.histories import assert_everything_once, everything
 from support.planned import Planned, Read
 from support.slow_stream import CALL_S, SlowStream
 from support.watermarks import lateness_ms

@@ -13,10 +13,7 @@ from kinesis_core.model import After, At, AtTimestamp, Latest, ShardRange, TrimH
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import FanOutRangeReader
-from support.examples import examples
-from support.fake_stream import FakeClock, FakeStream, Mood
-from support.fake_subscriptions import Subscriptions
-from support.histories import (
+from property.histories import (
     History,
     Query,
     assert_children_after_parents,
@@ -28,7 +25,10 @@ from support.histories import (
     put,
     steps,
 )
-from support.reported import reported_losses
+from property.reported import reported_losses
+from support.examples import examples
+from support.fake_stream import FakeClock, FakeStream, Mood
+from support.fake_subscriptions import Subscriptions
 
 pytestmark = pytest.mark.tests  # histories take seconds
 

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Latest, Offset, TrimHorizon
 from kinesis_core.planning import BatchGate, Limits, PlanSettings
-from support.examples import examples
-from support.fake_stream import FakeClock, FakeStream, Mood
-from support.histories import (
+from property.histories import (
     History,
     Query,
     assert_children_after_parents,
@@ -27,6 +25,8 @@ from support.histories import (
     reshard,
     steps,
 )
+from support.examples import examples
+from support.fake_stream import FakeClock, FakeStream, Mood
 
 TODAY_S = {0: 3.0, 30: 25.0}
 """Longer than a record waits without the options, by how many of 100 calls are throttled."""

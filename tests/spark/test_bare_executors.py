@@ -20,7 +20,7 @@ from support.spark_harness import CONFIG
 from support.standalone import SPARK_CLASS, has_two_hosts, standalone
 from support.streams import StreamUnderTest
 
-JOB = Path(__file__).parents[1] / "support" / "jobs" / "packed_job.py"
+JOB = Path(__file__).parent / "jobs" / "packed_job.py"
 PACKED = "./environment/bin/python"
 SETTINGS = {
     **CONFIG,

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from kinesis_emulator import Emulator
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
+from spark.sinks import write
 from support.callers import Callers
 from support.checks import is_check
 from support.key_services import KeyServices
 from support.recording_proxy import RecordingProxy
-from support.sinks import write
 from support.spark_harness import Query
 from support.streams import KEY_ID, StreamUnderTest
 

@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame, Row
 
 from kinesis_core.errors import AccessDeniedError
 from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Step
+from spark.subscribe_calls import SubscribeCalls
 from spark_kinesis_source import all_columns
 from support.halves import batch_reader, payloads, plan, streaming
 from support.servers import FAN_OUT
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
-from support.subscribe_calls import SubscribeCalls
 from support.waiting import wait_until
 
 MakeStream = Callable[..., StreamUnderTest]

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kinesis_emulator import Emulator
+from spark.subscribe_calls import SubscribeCalls
 from support import python_starts
 from support.standalone import has_two_hosts, standalone
 from support.streams import StreamUnderTest
-from support.subscribe_calls import SubscribeCalls
 
-JOB = Path(__file__).parents[1] / "support" / "jobs" / "speculating_job.py"
+JOB = Path(__file__).parent / "jobs" / "speculating_job.py"
 
 
 @pytest.mark.skipif(not has_two_hosts(), reason="127.0.0.2 is not an address of this machine")

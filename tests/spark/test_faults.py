@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator, Fault, RandomFaults, Request
+from spark.sinks import SinkQuery, sink_options
+from spark.written import user_records
 from support.checks import is_check
 from support.injected import InjectedFaults
 from support.python_log import PythonLog
-from support.sinks import SinkQuery, sink_options
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
-from support.written import user_records
 
 MakeQuery = Callable[..., Query]
 MakeStream = Callable[..., StreamUnderTest]

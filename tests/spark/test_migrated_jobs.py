@@ -21,14 +21,14 @@ from attrs import define, field
 from moto.server import ThreadedMotoServer
 
 from kinesis_emulator import Emulator, Limits, Settings
+from spark.written import user_records
 from support.callers import Callers
 from support.python_starts import is_to_start_again
 from support.spark_harness import CONFIG
 from support.streams import KEY_ID, SECRET, StreamUnderTest
 from support.waiting import wait_until
-from support.written import user_records
 
-JOBS = Path(__file__).parents[1] / "support" / "jobs"
+JOBS = Path(__file__).parent / "jobs"
 WORDS = ["Kinesis", "Connector", "for", "Apache", "Spark", "for"]
 COUNTS = {"Kinesis": 1, "Connector": 1, "for": 2, "Apache": 1, "Spark": 1}
 

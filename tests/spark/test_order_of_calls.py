@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from support.recording_source import HAS_ADMISSION_CONTROL, RecordingSource
+from spark.recording_source import HAS_ADMISSION_CONTROL, RecordingSource
 from support.spark_harness import Query
 
 pytestmark = pytest.mark.all_sparks

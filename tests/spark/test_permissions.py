@@ -12,14 +12,14 @@ from kinesis_core.aws import CALLS, Location, Purpose
 from kinesis_core.errors import AccessDeniedError
 from kinesis_emulator import Emulator, Fault
 from kinesis_emulator.requests import Request
+from spark.sinks import sink_options
+from spark.written import user_records
 from spark_kinesis_source import KinesisDataSource
 from support.halves import batch_reader, open_writer, payloads, plan, streaming, write
 from support.key_services import KeyServices
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
-from support.sinks import sink_options
 from support.spark_harness import Query
 from support.streams import SECRET, StreamUnderTest
-from support.written import user_records
 
 Called = dict[Location, set[str]]
 

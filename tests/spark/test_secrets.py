@@ -18,7 +18,7 @@ from support.paths import python_path
 from support.recording_proxy import RecordingProxy
 from support.streams import StreamUnderTest
 
-JOB = Path(__file__).parents[1] / "support" / "jobs" / "talkative_job.py"
+JOB = Path(__file__).parent / "jobs" / "talkative_job.py"
 LOG4J = """\
 rootLogger.level = debug
 rootLogger.appenderRef.file.ref = file

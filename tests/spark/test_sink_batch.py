@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from kinesis_emulator import Emulator
+from spark.sinks import sink_options, write
+from spark.written import user_records
 from support.aggregates import aggregate
 from support.checks import CarriedOut
-from support.sinks import sink_options, write
 from support.streams import StreamUnderTest
-from support.written import user_records
 
 either = pytest.mark.parametrize("aggregated", ["true", "false"])
 MAX_HASH_KEY = 2**128 - 1

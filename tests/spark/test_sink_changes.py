@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator
-from support.sinks import Feed, SinkQuery, sink_options, write
+from spark.sinks import Feed, SinkQuery, sink_options, write
+from spark.written import user_records
 from support.streams import StreamUnderTest
-from support.written import user_records
 
 MakeStream = Callable[..., StreamUnderTest]
 ROWS = 600

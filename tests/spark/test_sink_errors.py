@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_emulator import Emulator, Fault, Request
+from spark.sinks import Feed, SinkQuery, sink_options, write
 from support.checks import is_check
 from support.ports import refusing_port
-from support.sinks import Feed, SinkQuery, sink_options, write
 from support.streams import SECRET, StreamUnderTest
 
 Fails = Callable[..., str]
@@ -224,7 +224,7 @@ def test_failed_batch_is_written_later(
     assert not list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))
     emulator.settings.fault = None
     query.start().process_all().stop()
-    from support.written import user_records
+    from spark.written import user_records
 
     assert {int(record.data) for record in user_records(emulator, stream.name)} == set(range(100))
 

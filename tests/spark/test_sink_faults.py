@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator
+from spark.sinks import Feed, SinkQuery, sink_options, write
+from spark.written import user_records
 from support.mishaps import Mishaps
-from support.sinks import Feed, SinkQuery, sink_options, write
 from support.streams import StreamUnderTest
-from support.written import user_records
 
 MakeStream = Callable[..., StreamUnderTest]
 BATCHES, ROWS = 4, 1500

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
+from spark.found_last import SinkFoundLast, SourceFoundLast
+from spark.sinks import Feed, SinkQuery, sink_options, write
 from spark_kinesis_sink import register
-from support.found_last import SinkFoundLast, SourceFoundLast
-from support.sinks import Feed, SinkQuery, sink_options, write
 from support.streams import StreamUnderTest
 
 

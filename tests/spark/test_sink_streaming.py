@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users write it
 
 from kinesis_emulator import Emulator
+from spark.sinks import PATIENCE, Feed, SinkQuery, write
+from spark.written import user_records
 from support.checks import CarriedOut
-from support.sinks import PATIENCE, Feed, SinkQuery, write
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
-from support.written import user_records
 
 MakeStream = Callable[..., StreamUnderTest]
 MakeSink = Callable[..., SinkQuery]

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
 from pyspark.sql.streaming.query import StreamingQuery
 
+from spark.sinks import sink_options
 from spark_kinesis_source.options import SOURCE_OPTIONS
 from support.python_starts import PatientQuery
-from support.sinks import sink_options
 from support.streams import StreamUnderTest
 
 PROVIDER = {"credentialProviderClass": "support.scripted_provider.Scripted"}

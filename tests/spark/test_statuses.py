@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_emulator import Emulator
-from support.sinks import PATIENCE, write
+from spark.sinks import PATIENCE, write
 from support.spark_harness import Query
 from support.statuses import PASSING, RECORDS, STREAM, emulator_in
 from support.streams import KEY_ID, SECRET

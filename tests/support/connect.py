@@ -20,7 +20,7 @@ from .ports import free_port
 from .waiting import wait_until
 
 HOST = "127.0.0.1"
-CLIENT = Path(__file__).parent / "jobs" / "connect_client.py"
+CLIENT = Path(__file__).parents[1] / "connect" / "connect_client.py"
 SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 CONFIG = {

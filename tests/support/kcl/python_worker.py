@@ -14,7 +14,7 @@ from support.kcl.event_process import EventProcess
 from support.kcl.group_worker import GroupWorker
 from support.streams import REGION
 
-PROGRAM = Path(__file__).parents[1] / "jobs" / "group_worker.py"
+PROGRAM = Path(__file__).with_name("group_process.py")
 QUICK_PYTHON: Mapping[str, float] = {
     "lease_duration_s": 2.0,
     "fetch_interval_s": 0.2,

@@ -32,9 +32,9 @@ from kinesis_core.model import Page, Shard
 from kinesis_core.termination import TERMINATION
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
-from support.few_threads import FewThreads
-from support.lease_faults import FaultyTable
 from support.waiting import PATIENCE_S, wait_until
+from unit.few_threads import FewThreads
+from unit.kinesis_consumer.lease_faults import FaultyTable
 
 SHARD = "shardId-000000000000"
 ONE_BY_ONE = evolve(QUICK, max_batch_records=1)

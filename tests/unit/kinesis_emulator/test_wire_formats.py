@@ -10,8 +10,8 @@ import pytest
 from botocore.eventstream import EventStreamBuffer
 
 from kinesis_emulator import Emulator, EventFault, Fault, cbor
-from support.raw_calls import CBOR, JSON, SHARD, Call, as_json, calls_to, iterator
 from support.waiting import PATIENCE_S
+from unit.kinesis_emulator.raw_calls import CBOR, JSON, SHARD, Call, as_json, calls_to, iterator
 
 
 @pytest.fixture

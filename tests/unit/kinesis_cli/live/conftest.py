@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.watched_kinesis import WatchedKinesis, watched_kinesis
+from unit.kinesis_cli.live.watched_kinesis import WatchedKinesis, watched_kinesis
 
 
 @pytest.fixture

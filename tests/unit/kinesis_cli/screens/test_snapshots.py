@@ -13,8 +13,8 @@ import pytest
 from textual.pilot import Pilot
 
 from kinesis_cli.screens import Top
-from support.live_source import FixedSource
-from support.screens import SIZE
+from unit.kinesis_cli.screens.live_source import FixedSource
+from unit.kinesis_cli.screens.screens import SIZE
 
 DRAWN_WITH = {"textual": "8.2.", "pytest-textual-snapshot": "1.1."}
 pytestmark = pytest.mark.skipif(

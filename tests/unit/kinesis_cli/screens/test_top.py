@@ -15,8 +15,8 @@ from kinesis_cli.screens.cells import stream_cells
 from kinesis_cli.signals import TerminatedError
 from kinesis_core import ThrottledError
 from support.lineages import name
-from support.live_source import AT_MS, FixedSource
-from support.screens import Seen, run
+from unit.kinesis_cli.screens.live_source import AT_MS, FixedSource
+from unit.kinesis_cli.screens.screens import Seen, run
 
 
 def shards(lines: list[str]) -> list[int]:

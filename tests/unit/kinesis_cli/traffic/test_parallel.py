@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.traffic.parallel import call_each
-from support.few_threads import FewThreads
+from unit.few_threads import FewThreads
 
 
 @pytest.mark.parametrize("allowed", [1, 4])

@@ -16,8 +16,8 @@ from kinesis_core import DataLossError, StreamRecreatedError, UnavailableError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import Page
 from support.aggregates import aggregate
-from support.consumer_parts import OneShard, data
 from support.fake_stream import FakeStream
+from unit.kinesis_consumer.consumer_parts import OneShard, data
 
 
 def put(shard: OneShard, *values: bytes) -> None:

@@ -23,9 +23,9 @@ from kinesis_core import (
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.model import After, Cut, ShardOffset, SubscribedPage, TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
-from support.consumer_parts import NoOwner, OneShard, data
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
+from unit.kinesis_consumer.consumer_parts import NoOwner, OneShard, data
 
 
 @define

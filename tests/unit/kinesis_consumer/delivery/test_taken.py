@@ -6,7 +6,7 @@ import pytest
 
 from kinesis_consumer.delivery import TakenBatches
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
-from support.consumer_parts import OneShard
+from unit.kinesis_consumer.consumer_parts import OneShard
 
 
 def test_a_batch_that_is_not_committed_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

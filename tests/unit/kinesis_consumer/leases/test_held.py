@@ -13,7 +13,7 @@ from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.stores import Update
 from kinesis_core import ThrottledError, UnavailableError
 from kinesis_core.leases import FINISHED, LeaseCheckpoint
-from support.consumer_parts import OneShard
+from unit.kinesis_consumer.consumer_parts import OneShard
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from kinesis_core.errors import StreamNotFoundError, UnavailableError
 from kinesis_core.leases import Lease, LeaseCheckpoint, read_lease
 from kinesis_core.model import Shard
 from support.fake_stream import FakeStream
-from support.lease_faults import FaultyTable
 from support.lineages import forget, lease_of, name, new_stream
+from unit.kinesis_consumer.lease_faults import FaultyTable
 
 
 def table_of(*leases: Lease) -> MemoryTable:

@@ -19,7 +19,7 @@ from kinesis_consumer.stores import SqliteTable, Update
 from kinesis_consumer.stores.sqlite_errors import explain
 from kinesis_core.errors import OptionError, ServiceError, UnavailableError
 
-WRITER = Path(__file__).parents[3] / "support" / "jobs" / "item_writer.py"
+WRITER = Path(__file__).with_name("item_writer.py")
 WRITERS = 6
 
 

@@ -15,7 +15,7 @@ from kinesis_core.leases import LEASE_OWNER, OLDEST, Lease
 from kinesis_core.model import Shard
 from support.consumer_groups import QUICK, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
-from support.lease_faults import FaultyTable
+from unit.kinesis_consumer.lease_faults import FaultyTable
 
 
 @define

@@ -13,7 +13,7 @@ from kinesis_consumer.stores import Update
 from kinesis_consumer.worker import Callbacks, Source, Worker
 from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
-from support.consumer_parts import OneShard
+from unit.kinesis_consumer.consumer_parts import OneShard
 
 
 @define

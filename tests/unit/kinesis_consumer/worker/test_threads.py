@@ -13,8 +13,8 @@ from kinesis_consumer import GroupSettings
 from kinesis_consumer.worker import WorkerThreads
 from support.consumer_groups import fill, new_group, new_stream
 from support.fake_stream import FakeClock
-from support.lease_faults import FaultyTable
 from support.waiting import PATIENCE_S
+from unit.kinesis_consumer.lease_faults import FaultyTable
 
 RARELY = GroupSettings(lease_duration_s=30.0, fetch_interval_s=3600, max_batch_records=1)
 

@@ -11,7 +11,7 @@ from kinesis_consumer.leases import new_item, updates
 from kinesis_consumer.worker import Callbacks, Source, Worker
 from kinesis_core.leases import FINISHED, OLDEST, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
-from support.consumer_parts import OneShard
+from unit.kinesis_consumer.consumer_parts import OneShard
 
 
 @frozen

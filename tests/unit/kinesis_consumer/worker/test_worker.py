@@ -17,8 +17,8 @@ from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_core.leases import read_lease
 from kinesis_core.model import Page
 from kinesis_core.planning import PlanSettings, ShardPages
-from support.consumer_parts import OneShard
 from support.fake_stream import FakeStream
+from unit.kinesis_consumer.consumer_parts import OneShard
 
 
 def worker_with_a_lease(

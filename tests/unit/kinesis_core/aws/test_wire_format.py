@@ -18,7 +18,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.model import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, PutEntry, TrimHorizon
 from kinesis_credentials import StaticKeys
 from support.canned import CBOR_TYPE, Canned, header
-from support.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, PAGE, PUT, FormatWorld
+from unit.kinesis_core.aws.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, PAGE, PUT, FormatWorld
 
 ORDERS = StreamRef("orders", ARN)
 IN_CBOR = Connection(

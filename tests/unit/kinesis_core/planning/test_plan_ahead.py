@@ -9,7 +9,7 @@ import pytest
 from kinesis_core.errors import AccessDeniedError, DataLossError, ServiceError, UnavailableError
 from kinesis_core.planning.pacing import LEAD, daemon_timer
 from support.fake_stream import FakeClock
-from support.slow_planner import BATCH_S, Driver, SlowPlanner, at
+from unit.kinesis_core.slow_planner import BATCH_S, Driver, SlowPlanner, at
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from kinesis_core.model import (
     Latest,
 )
 from kinesis_core.planning import Limits, PlanAhead, PlanSettings
-from support.budgeted import BUDGET_S, PER_PLAN, SETTINGS, SHARDS, followed, put_everywhere
 from support.planned import Planned
 from support.slow_stream import CALL_S, slow_stream
+from unit.kinesis_core.planning.budgeted import BUDGET_S, PER_PLAN, SETTINGS, SHARDS, followed, put_everywhere
 
 
 def test_a_plan_begins_no_shard_after_its_budget() -> None:

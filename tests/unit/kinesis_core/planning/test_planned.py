@@ -14,7 +14,7 @@ from kinesis_core.reading import ReadSettings
 from support.one_shard import OneShard
 from support.planned import Planned
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
-from support.slow_planner import Driver
+from unit.kinesis_core.slow_planner import Driver
 
 A, B, C = (f"shardId-{i:012d}" for i in range(3))
 

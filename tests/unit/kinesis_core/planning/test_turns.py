@@ -20,10 +20,10 @@ from kinesis_core.model import (
 from kinesis_core.planning import PlanSettings
 from kinesis_core.planning.schedule import PlanBudget, Rounds, Turns, age_ms
 from kinesis_core.planning.skew import Draft
-from support.budgeted import put_everywhere
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.slow_stream import CALL_S, slow_stream
+from unit.kinesis_core.planning.budgeted import put_everywhere
 
 
 def test_streams_share_the_budget() -> None:

@@ -10,10 +10,10 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning import Limits, PlanSettings
-from support.budgeted import BUDGET_S, PER_PLAN, SETTINGS, SHARDS, followed, put_everywhere
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned, everything
 from support.slow_stream import slow_stream
+from unit.kinesis_core.planning.budgeted import BUDGET_S, PER_PLAN, SETTINGS, SHARDS, followed, put_everywhere
 
 
 @pytest.mark.parametrize("bounded", [True, False])

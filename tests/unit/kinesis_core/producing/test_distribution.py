@@ -18,7 +18,7 @@ from kinesis_core.errors import ThrottledError
 from kinesis_core.model import PutEntry, PutResponse, PutResult, StreamSummary
 from kinesis_core.producing.rows import NO_KEY, Rows
 from support.fake_puts import Desk, FakePuts
-from support.numbered import kcl, payloads, rows
+from unit.kinesis_core.producing.numbered import kcl, payloads, rows
 
 SMALL = ProducerSettings(aggregation_max_size=500)
 

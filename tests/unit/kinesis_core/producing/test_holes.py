@@ -10,7 +10,7 @@ from kinesis_core import Producer, ProducerSettings
 from kinesis_core.errors import UnavailableError
 from support.fake_puts import Desk, FakePuts
 from support.fake_stream import FakeClock
-from support.numbered import kcl, payloads, rows
+from unit.kinesis_core.producing.numbered import kcl, payloads, rows
 
 
 def test_a_producer_waits_for_all_shards() -> None:

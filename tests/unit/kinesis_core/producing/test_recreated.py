@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.numbered import (
+from unit.kinesis_core.producing.numbered import (
     SILENCE_S,
     check_written,
     failure_of,

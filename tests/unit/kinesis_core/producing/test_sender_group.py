@@ -22,8 +22,8 @@ from kinesis_core.producing.sender import Sender
 from kinesis_core.producing.shard_listing import first_map
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
-from support.few_threads import FewThreads
 from support.waiting import PATIENCE_S
+from unit.few_threads import FewThreads
 
 ROW_BYTES = 100
 

@@ -12,7 +12,8 @@ from kinesis_core import runtime
 from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError, UnavailableError
 from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk
-from support.numbered import (
+from support.waiting import PATIENCE_S
+from unit.kinesis_core.producing.numbered import (
     SILENCE_S,
     check_written,
     failure_of,
@@ -23,7 +24,6 @@ from support.numbered import (
     rows,
     write,
 )
-from support.waiting import PATIENCE_S
 
 THROTTLED = ThrottledError("Rate exceeded.", "LimitExceededException")
 

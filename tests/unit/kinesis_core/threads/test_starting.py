@@ -19,10 +19,10 @@ from kinesis_core.reading import PollingRangeReader, ReadSettings, Source, merge
 from kinesis_core.reading.columns import UserRecord
 from kinesis_core.threads import ThreadPool, start_thread, start_threads
 from support.fake_puts import FakePuts
-from support.few_threads import FewThreads
 from support.scripted_stream import scripted_stream
-from support.slow_planner import BATCH_S, Driver, HandTimer, at
 from support.waiting import PATIENCE_S
+from unit.few_threads import FewThreads
+from unit.kinesis_core.slow_planner import BATCH_S, Driver, HandTimer, at
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce RLIMIT_AS")
 

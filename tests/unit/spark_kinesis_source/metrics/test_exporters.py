@@ -23,7 +23,7 @@ from spark_kinesis_source.metrics import (
     PrometheusExporter,
     QueryMetrics,
 )
-from support.progresses import RATE_SOURCE, STARTED_S, Run, kinesis_source
+from unit.spark_kinesis_source.metrics.progresses import RATE_SOURCE, STARTED_S, Run, kinesis_source
 
 Values = dict[str, float]
 """By the name of Prometheus and the values of the labels, such as `kinesis_lag_seconds copy orders`."""

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 pytest.importorskip("pyspark")
 
 from spark_kinesis_source.metrics import QueryProgress, StreamProgress, read_progress
-from support.progresses import KAFKA_SOURCE, RATE_SOURCE, STARTED_S, kinesis_source, offset, progress
+from unit.spark_kinesis_source.metrics.progresses import (
+    KAFKA_SOURCE,
+    RATE_SOURCE,
+    STARTED_S,
+    kinesis_source,
+    offset,
+    progress,
+)
 
 
 def read(*sources: Any, **more: Any) -> QueryProgress:

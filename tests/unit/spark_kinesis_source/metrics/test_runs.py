@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from spark_kinesis_source.metrics import Labels, Metric, QueryMetrics
-from support.progresses import RATE_SOURCE, STARTED_S, Run, kinesis_source
+from unit.spark_kinesis_source.metrics.progresses import RATE_SOURCE, STARTED_S, Run, kinesis_source
 
 SOURCE = kinesis_source("orders", lags_ms={"a": 1500})
 LATER, LATER_S = "2026-11-22T20:48:09.894Z", STARTED_S + 60

@@ -20,9 +20,9 @@ from kinesis_core import ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, Item, Lease, Value, read_lease
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary
 from kinesis_core.planning import PlanSettings, ShardPages
+from property.group_ledger import Ledger
+from property.simulation import Process, SimulatedLock, Simulation
 from support.fake_stream import FakeStream
-from support.group_ledger import Ledger
-from support.simulation import Process, SimulatedLock, Simulation
 
 T = TypeVar("T")
 LONGEST_WAIT_S = 0.5

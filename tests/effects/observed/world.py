@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from effects.observed.wire import Wire
 from kinesis_core.aws import Connection
 from kinesis_core.errors import ServiceError
 from kinesis_credentials import CredentialsError
@@ -22,7 +23,6 @@ from support.halves import open_writer
 from support.key_services import KeyServices
 from support.lease_tables import DynamoDb
 from support.streams import KEY_ID, REGION, SECRET
-from support.wire import Wire
 
 Options = Mapping[str, Any]
 STREAM = "orders"

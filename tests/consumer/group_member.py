@@ -1,7 +1,7 @@
 """
 A worker of a group that does what lines on its standard input say, and says on its standard output what happens.
 
-    python -m support.jobs.group_member ENDPOINT LEASES NAME LEASE_DURATION_S
+    python -m consumer.group_member ENDPOINT LEASES NAME LEASE_DURATION_S
 
 After each batch it reads commands, until it is told to commit.
 """

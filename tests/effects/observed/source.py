@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from effects.observed.world import Effect, Observe, Options, World
 from kinesis_core.errors import DataLossError
 from kinesis_core.reading import ReadSettings
 from kinesis_emulator import Fault
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.task import ReadTask
 from support.aggregates import aggregate
-from support.effects.world import Effect, Observe, Options, World
 from support.halves import batch_reader, payloads, plan, streaming
 
 HOUR_AGO_S = int(time.time()) - 3600

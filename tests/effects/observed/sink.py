@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from effects.observed.world import STREAM, Effect, Observe, Options, World
 from kinesis_core.aws import StreamRef
 from kinesis_core.producing import ProducerSettings
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task_producers import ProducerPool, open_producer
-from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.halves import write
 
 ROWS = ["x" * 100] * 10

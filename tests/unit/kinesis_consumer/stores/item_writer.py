@@ -1,7 +1,7 @@
 """
 Adds to the item `shared` of a table in a file of SQLite until it is killed, and writes a line for each change that was made.
 
-    python tests/support/jobs/item_writer.py FILE NAME
+    python tests/unit/kinesis_consumer/stores/item_writer.py FILE NAME
 """
 
 from __future__ import annotations

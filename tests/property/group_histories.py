@@ -14,10 +14,10 @@ from kinesis_consumer.assignment import Mode
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
+from property.histories import reshard
+from property.simulated_group import FATES, KINDS, Fault, Member, SimulatedGroup
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
-from support.histories import reshard
-from support.simulated_group import FATES, KINDS, Fault, Member, SimulatedGroup
 
 History = Sequence[tuple[Any, ...]]
 MOST_WORKERS = 5

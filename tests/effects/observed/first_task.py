@@ -7,7 +7,7 @@ import gc
 import json
 import sys
 
-from support.effects.world import SOURCE, Options
+from effects.observed.world import SOURCE, Options
 from support.halves import batch_reader, payloads, write
 
 HANGS_S = 600

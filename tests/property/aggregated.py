@@ -12,9 +12,9 @@ from kinesis_core.model import Offset
 from kinesis_core.planning import Limits
 from kinesis_core.reading import user_records
 from kinesis_core.reading.arrow import BatchBuilder
+from property.histories import rest
 from support.aggregates import aggregate
 from support.fake_stream import FakeStream, Mood
-from support.histories import rest
 from support.planned import Planned
 
 BUILDER = BatchBuilder(["shardId", "sequenceNumber", "subSequenceNumber", "data"])

@@ -14,7 +14,7 @@ from kinesis_consumer.settings import GroupSettings
 from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint, identify_stream, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
-from support.lease_faults import FaultyTable
+from unit.kinesis_consumer.lease_faults import FaultyTable
 
 
 @define

@@ -11,15 +11,15 @@ from typing import Any
 
 from attrs import evolve
 
+from effects.observed.wire import Sent
+from effects.observed.world import STREAM, Effect, Observe, Options, World
 from kinesis_core.aws import RetryBudget, stream_client
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import TrimHorizon
 from kinesis_emulator.faults import Fault
-from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.fake_stream import FakeClock
 from support.paths import TESTS
 from support.streams import KEY_ID, SECRET
-from support.wire import Sent
 
 ROLE = "arn:aws:iam::210987654321:role/reader"
 ARN = f"arn:aws:kinesis:us-east-1:123456789012:stream/{STREAM}"
@@ -116,7 +116,7 @@ def freezes(world: World, options: Options) -> object:
     """Return whether the first task of a new worker freezes its heap."""
     world.emulator.put(STREAM, "one")
     given = json.dumps([world.half.name, world.options(options)])
-    command = [sys.executable, "-m", "support.effects.first_task"]
+    command = [sys.executable, "-m", "effects.observed.first_task"]
     done = subprocess.run(command, input=given, cwd=TESTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

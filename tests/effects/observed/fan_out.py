@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from effects.observed.source import FROM_OLDEST, RECORDS, fill
+from effects.observed.world import STREAM, Effect, Observe, Options, World
 from kinesis_core.aws import FanOutTransport
 from kinesis_core.errors import ServiceError
 from kinesis_core.reading import FanOutSettings
@@ -12,8 +14,6 @@ from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import Request
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.task import ReadTask
-from support.effects.source import FROM_OLDEST, RECORDS, fill
-from support.effects.world import STREAM, Effect, Observe, Options, World
 from support.halves import payloads, plan, streaming
 
 FAN_OUT = {"consumerType": "SubscribeToShard"}

@@ -1,1 +1,0 @@
-"""Reads a page of the documentation, and does with its code blocks what a reader does."""

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kinesis_core.model import Page, Record, RecordColumns
 from kinesis_core.reading import COLUMNS
 from kinesis_core.reading.arrow import BatchBuilder
+from native.package import require_native
 from support.aggregates import aggregate, sealed
 from support.hostile import mutated
-from support.native import require_native
 
 native = require_native()
 

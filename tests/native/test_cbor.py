@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kinesis_core.aws.wire_cbor import decode_page_in_python
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record, RecordColumns
+from native.package import require_native
 from support.hostile import mutated
-from support.native import require_native
 
 native = require_native()
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from support.native import require_native
+from native.package import require_native
 
 require_native()
 

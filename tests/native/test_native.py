@@ -14,7 +14,7 @@ import pytest
 import kinesis_core
 from kinesis_core.errors import OptionError
 from kinesis_core.native import SWITCH, Runtime, find_native, runtime
-from support.native import require_native
+from native.package import require_native
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kinesis_core.aws.wire import decode_event_in_python, decode_page_in_python
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record, RecordColumns, SubscribedPage
+from native.package import require_native
 from support.hostile import bodies, mutated
-from support.native import require_native
 
 native = require_native()
 

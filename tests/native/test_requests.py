@@ -23,11 +23,11 @@ from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.packer import ColumnAggregate, OpenAggregate, RowAggregate, row_entries
 from kinesis_core.producing.rows import RowColumns, Rows
 from kinesis_core.producing.shard_queue import SendState, ShardBatch
+from native.package import require_native
 from native.rows import as_columns, bounds, make_router, mixtures, row_lists, rows_of
 from support.examples import examples
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
-from support.native import require_native
 
 native = require_native()
 

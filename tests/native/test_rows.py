@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kinesis_core.errors import InvalidRecordError
 from kinesis_core.producing.rows import NO_KEY, Rows, check_rows, columns_of, columns_of_arrays, keys_of
 from kinesis_core.producing.shard_map import MAX_HASH_KEY
+from native.package import require_native
 from native.rows import as_columns, bounds, hash_keys, keys, make_router, row_lists, rows_of, values
-from support.native import require_native
 
 require_native()
 

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "threads": {"errors"},
     "throttled": set[str](),
     "aws": {*BASE, "model", "native", "version"},
-    "shards": {*BASE, "model", "aws"},
+    "shards": {*BASE, "model", "aws", "throttled"},
     "planning": {*BASE, "model", "aws", "aggregation", "shards", "throttled"},
     "reading": {*BASE, "model", "aws", "aggregation", "shards"},
     "producing": {*BASE, "model", "aws", "aggregation", "native", "termination", "throttled"},

@@ -9,7 +9,6 @@ from collections.abc import Generator
 import pytest
 from attrs import define, field
 
-from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import IteratorExpiredError
 from kinesis_core.model import After, At, Page, ShardRange, TrimHorizon
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
@@ -17,7 +16,7 @@ from kinesis_core.reading.concurrent import RangeReader
 from kinesis_core.reading.fan_out import FanOutRangeReader
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.range_log import logged
-from kinesis_core.reading.record_check import RecordCheck
+from kinesis_core.shards import Left, find_record
 from support.fake_subscriptions import Subscriptions, in_stream
 from support.one_shard import OneShard
 from support.scripted_stream import throttle
@@ -160,13 +159,14 @@ def test_another_iterator_is_no_renewal(one: OneShard, reading: Reading) -> None
     assert len(reading.lines("iterator.renewed")) == 1
 
 
-def test_an_expired_iterator_of_a_check_is_a_retry(one: OneShard, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_expired_iterator_of_a_check_is_a_retry(
+    one: OneShard, reading: Reading, caplog: pytest.LogCaptureFixture
+) -> None:
     """The check whether a record is left logs its retries as all calls do."""
     caplog.set_level(logging.INFO, "kinesis_core")
-    limiter = ReadRateLimiter(0.2, 2)
-    check = RecordCheck(one.stream, "orders", one.shard_id, one.stream.clock, random.Random(0), limiter)
+    calls = reading.polling.check(reading.shard_range, one.stream.clock).calls
     one.stream.fail("GetRecords", one.shard_id, [EXPIRED])
-    assert check.is_left(one.records[0].number)
+    assert find_record(calls, one.records[0].number, with_data=True) == Left(one.records[0])
     assert caplog.messages == [
         "call.retried call=GetRecords reason=ExpiredIteratorException attempt=1 wait_s=0.0 stream=orders "
         f"shard={one.shard_id}"

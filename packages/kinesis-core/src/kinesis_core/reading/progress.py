@@ -12,14 +12,16 @@ from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     After,
     At,
+    Cut,
     Page,
     Record,
     ShardEnd,
     ShardRange,
+    TrimHorizon,
     is_after,
     is_before,
 )
-from kinesis_core.shards import STALLED_PAGES
+from kinesis_core.shards import NO_GAP, STALLED_PAGES, CallCounts, Gap
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -42,9 +44,9 @@ class RangeProgress:
         is_done: Whether the range is read to its end.
         is_lost: Whether records after `reached` expired, so that reading continues at the oldest record.
         is_stalled: Whether the last page was one too many without records or progress, so that one has to look why.
-        idle_pages: Pages in a row without records or progress.
-        calls: How many calls the range took so far, for the log.
-        throttles: How many of them were throttled.
+        is_moving: Whether the last page had records, or was closer to the tip than the one before.
+        gap: The empty pages that were taken last. At the tip as well, because the range has more records.
+        counts: How many calls the range took so far, for the log.
     """
 
     range: ShardRange
@@ -54,11 +56,9 @@ class RangeProgress:
     is_done: bool = field(default=False, init=False)
     is_lost: bool = field(default=False, init=False)
     is_stalled: bool = field(default=False, init=False)
-    idle_pages: int = field(default=0, init=False)
-    calls: int = field(default=0, init=False)
-    throttles: int = field(default=0, init=False)
-    _behind_ms: int = field(default=-1, init=False)
-    """MillisBehindLatest of the last page, if that was empty."""
+    is_moving: bool = field(default=True, init=False)
+    gap: Gap = field(default=NO_GAP, init=False)
+    counts: CallCounts = field(factory=CallCounts, init=False)
     _proven: _LastRecord | None = field(default=None, init=False)
     """The last record up to which no record of the range is missing; None before the first page."""
     _taken: _LastRecord | None = field(default=None, init=False)
@@ -68,6 +68,11 @@ class RangeProgress:
         self.reached = self.range.start
         if isinstance(self.reached, After):
             self._proven = _LastRecord(self.reached.number, None)
+
+    @property
+    def next_cut(self) -> Cut:
+        """The cut from which a new iterator or subscription reads."""
+        return TrimHorizon() if self.is_lost else self.reached
 
     def take(self, page: Page) -> Sequence[Record]:
         """
@@ -137,9 +142,9 @@ class RangeProgress:
 
     def _check(self, page: Page, is_last: bool) -> None:
         """Check that the first and last record of the range exist, and that empty pages make progress."""
-        end = self.range.end
+        end, before, self.gap = self.range.end, self.gap, self.gap.after(page)
+        self.is_moving = self.gap.stalled_pages <= before.stalled_pages
         if page.records:
-            self.idle_pages, self._behind_ms = 0, -1
             self._check_first(page.records[0])
         if is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
             self.lose(f"records up to {end} expired before they were read")
@@ -162,11 +167,8 @@ class RangeProgress:
             self._taken = self._proven
 
     def _check_movement(self, page: Page) -> None:
-        """Count empty pages that come no nearer to the tip. The next records may have expired where there are many."""
-        moves = 0 < page.millis_behind < self._behind_ms
-        self.idle_pages = 0 if moves else self.idle_pages + 1
-        self._behind_ms = page.millis_behind
-        if self.idle_pages and self.idle_pages % self.max_idle_pages == 0:
+        """Look whether empty pages come no nearer to the tip. The next records may have expired where there are many."""
+        if self.gap.stalled_pages % self.max_idle_pages == 0:
             self.is_done = self.is_lost and not page.is_in_gap  # after the loss no record is left either
             self.is_stalled = not self.is_done
 
@@ -178,10 +180,10 @@ class RangeProgress:
             DataLossError: As for `lose`.
         """
         self.lose(
-            f"{self.idle_pages} empty pages in a row made no progress from {self.reached}, and its record is gone, so the records "
+            f"{self.gap.stalled_pages} empty pages in a row made no progress from {self.reached}, and its record is gone, so the records "
             "expired"
         )
-        self.is_lost, self.idle_pages = True, 0
+        self.is_lost, self.gap = True, NO_GAP
 
     def _remember_last(self, records: Sequence[Record]) -> None:
         if records:

@@ -40,6 +40,6 @@ def _count(
         bytes=size_bytes,
         pages=count,
         duration_s=round(clock.now_s() - started_s, 3),
-        calls=progress.calls,
-        throttles=progress.throttles,
+        calls=progress.counts.calls,
+        throttles=progress.counts.throttles,
     )

@@ -1,9 +1,34 @@
 """
 One shard, read politely: within its quota, across gaps, and with iterators that are renewed when they expire.
 
-The planner, the readers of ranges, the publisher of leases, consumer groups and the command line all call shards through here.
+The planner, the readers of ranges, the publisher of leases, consumer groups and the command line all read shards through here.
+`calls` reads pages, `gaps` says how far empty pages are followed, `standing` whether a record is left, `stalls` for how long one waits
+for a shard that brings nothing.
 """
 
-from kinesis_core.shards.stalls import LONGEST_S, NO_PROGRESS, STALLED_PAGES, Stall
+from kinesis_core.shards.calls import CallCounts, Cursor, Look, ShardCalls, is_tip
+from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, VISIT_PAGES, Gap
+from kinesis_core.shards.stalls import LONGEST_S, NO_PROGRESS, Stall
+from kinesis_core.shards.standing import Expired, Left, Passed, Standing, Unseen, await_record, find_record
 
-__all__ = ["LONGEST_S", "NO_PROGRESS", "STALLED_PAGES", "Stall"]
+__all__ = [
+    "CallCounts",
+    "Cursor",
+    "Expired",
+    "Gap",
+    "LONGEST_S",
+    "Left",
+    "Look",
+    "NO_GAP",
+    "NO_PROGRESS",
+    "Passed",
+    "STALLED_PAGES",
+    "ShardCalls",
+    "Stall",
+    "Standing",
+    "Unseen",
+    "VISIT_PAGES",
+    "await_record",
+    "find_record",
+    "is_tip",
+]

@@ -15,8 +15,6 @@ from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 
-STALLED_PAGES = 50
-"""Empty pages in a row, none of them closer to the tip, after which one looks whether records have expired."""
 LONGEST_S = 600.0
 """A stall that is watched for longer is an error."""
 LOG_EVERY_S = 60.0

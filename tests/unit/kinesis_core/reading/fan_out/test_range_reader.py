@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 from attrs import define
 
-from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -28,7 +27,6 @@ from kinesis_core.reading.fan_out.subscription_reader import (
     RESUBSCRIBE_S,
     SubscriptionReader,
 )
-from kinesis_core.reading.record_check import RecordCheck
 from support.fake_subscriptions import (
     HEARTBEAT_S,
     LIFE_S,
@@ -69,9 +67,8 @@ def reader_of(
     fails: bool = True,
 ) -> SubscriptionReader:
     clock, rng = subscriptions.stream.clock, random.Random(0)
-    check = RecordCheck(
-        subscriptions.stream, shard_range.stream, shard_range.shard_id, clock, rng, ReadRateLimiter(0.2, 2)
-    )
+    polling = PollingRangeReader(lambda _: subscriptions.stream, ReadSettings(), rng)
+    check = polling.check(shard_range, clock)
     return SubscriptionReader(subscriptions, shard_range, settings, fails, clock, rng, check)
 
 

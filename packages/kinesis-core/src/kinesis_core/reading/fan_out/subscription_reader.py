@@ -11,7 +11,7 @@ from attrs import define, field
 from kinesis_core.aws import SubscribeApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ResourceInUseError, ServiceError, ThrottledError, UnavailableError
-from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, TrimHorizon, is_before
+from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, is_before
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
@@ -49,14 +49,12 @@ class SubscriptionReader:
     """The earliest time of the next subscription."""
     _served_s: float = field(init=False)
     """The time of the last event, or when the caller had processed it."""
-    _moved_s: float = field(init=False)
-    """The time of the last event that had records or made progress."""
     _attempts: int = field(default=0, init=False)
     """Subscriptions since the last event."""
 
     def __attrs_post_init__(self) -> None:
         self.progress = RangeProgress(self.range, self.fail_on_data_loss, MAX_IDLE_EVENTS)
-        self._served_s = self._moved_s = self.clock.now_s()
+        self._served_s = self.clock.now_s()
 
     def pages(self) -> Iterator[Page]:
         """
@@ -72,7 +70,7 @@ class SubscriptionReader:
                 with closing(self._subscribe()) as events:
                     yield from self._take(events)
             except ServiceError as error:
-                self.progress.throttles += isinstance(error, ThrottledError)
+                self.progress.counts.throttles += isinstance(error, ThrottledError)
                 if not self._may_try_again(error):
                     raise
                 self._free_s = max(self._free_s, self.clock.now_s() + self.rng.uniform(*_WAITS_S))
@@ -86,7 +84,7 @@ class SubscriptionReader:
     def _subscribe(self) -> Generator[SubscribedPage, None, None]:
         self.clock.sleep(self._free_s - self.clock.now_s())
         self._attempts += 1
-        self.progress.calls += 1
+        self.progress.counts.calls += 1
         events = self.api.subscribe(self.range.shard_id, self._next_cut(), self.with_data)
         self._free_s = self.clock.now_s() + RESUBSCRIBE_S
         return events
@@ -99,7 +97,7 @@ class SubscriptionReader:
         if it was delivered.
         """
         if self.progress.is_lost:
-            return TrimHorizon()
+            return self.progress.next_cut
         reached, continuation = self.progress.reached, self._continuation
         if isinstance(reached, At) or continuation is None or continuation <= reached.number:
             return reached
@@ -111,27 +109,20 @@ class SubscriptionReader:
             self._continuation = page.continues_after
             was_lost = self.progress.is_lost
             page.records = self.progress.take(page)
-            self._look_into_stall()
-            self._prove()
+            if not self.check.verify(self.progress):
+                self._poll_rest()
             if page.records:
                 yield page
-                self._served_s = self._moved_s = (
-                    self.clock.now_s()
-                )  # the caller's time does not count as silence
+                self._served_s = self.clock.now_s()  # the caller's time does not count as silence
             if self.progress.is_done or (self.progress.is_lost and not was_lost):
                 return
         if self._attempts:
             raise self._no_event_error()
 
-    def _look_into_stall(self) -> None:
+    def _poll_rest(self) -> None:
         """Poll the rest where subscriptions make no progress; wait where they are all that is allowed, if nothing is lost."""
-        if self.progress.is_stalled:
-            self.check.look_into(self.progress, self._moved_s)
-            if self.settings.fallback_to_polling and not self.progress.is_lost:
-                raise self.check.stall.error(self.progress.reached, self.progress.idle_pages)
-        elif not self.progress.idle_pages:
-            self._moved_s = self.clock.now_s()
-            self.check.stall.ends()
+        if self.settings.fallback_to_polling and not self.progress.is_lost:
+            raise self.check.stall.error(self.progress.reached, self.progress.gap.stalled_pages)
 
     def _no_event_error(self) -> UnavailableError:
         stream, shard, waited_s = self.range.stream, self.range.shard_id, self.clock.now_s() - self._served_s
@@ -141,12 +132,6 @@ class SubscriptionReader:
             f"[stream={stream} shard={shard} consumer={self.api.consumer}]",
             code="NoEvent",
         )
-
-    def _prove(self) -> None:
-        """Verify that no record expired before this event came."""
-        number = self.progress.to_prove(self.check.api.now_ms())
-        if number is not None:
-            self.progress.prove(is_left=self.check.is_left(number))
 
     def _may_try_again(self, error: ServiceError) -> bool:
         waits = error.retryable or (

@@ -15,10 +15,9 @@ from kinesis_core.planning.loss import (
     OffsetExpired,
     RecordExpired,
     describe,
-    is_doubtful,
+    find_doubt,
     is_expiring,
     judge,
-    judge_emptiness,
 )
 
 HOURS = 24
@@ -97,7 +96,7 @@ def test_no_loss_is_passed_over(world: World, hours: int) -> None:
     Where a record expired after the cut, the judgement is a loss, whatever was seen, whether anything is left, and how long
     records are kept since.
     """
-    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, hours, NOW_MS)
+    loss = judge(world.doubt, world.oldest, lambda: hours, lambda: NOW_MS)
     if world.lost:
         assert loss is not None
         assert isinstance(loss, RecordExpired | OffsetExpired)
@@ -110,7 +109,7 @@ def test_no_loss_is_passed_over(world: World, hours: int) -> None:
 def test_a_record_that_is_left_proves_that_nothing_is_lost(world: World, hours: int) -> None:
     """Where the record of the cut, or the very next one, is in the stream, nothing after the cut has left."""
     proofs = [r for r in world.left if r.number == world.cut.number or r == world.doubt.following]
-    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, hours, NOW_MS)
+    loss = judge(world.doubt, world.oldest, lambda: hours, lambda: NOW_MS)
     if proofs:
         assert not world.lost
         assert loss is None, "not even where pages stay empty"
@@ -121,13 +120,18 @@ def test_what_is_younger_than_the_retention_is_not_lost(world: World, seen_h: in
     """A shard that was seen empty within the retention has lost nothing since, whatever is left."""
     promised_ms = NOW_MS - seen_h * HOUR_MS
     doubt = Doubt(world.cut, promised_ms, None, None, is_stuck=False)
-    loss = judge(doubt, world.oldest, HOURS, NOW_MS)
+    loss = judge(doubt, world.oldest, lambda: HOURS, lambda: NOW_MS)
     if seen_h < HOURS:
         assert loss is None
     if loss is not None:
         assert isinstance(loss, OffsetExpired)
         assert loss.age_ms == seen_h * HOUR_MS
         assert is_expiring(promised_ms, NOW_MS, HOURS)
+
+
+def is_doubtful(cut: At | After, end: ShardOffset, evidence: Evidence, *, is_old: bool, at_tip: bool) -> bool:
+    found = find_doubt(ShardOffset(cut), end, evidence, None, is_old=is_old, is_stuck=False, at_tip=at_tip)
+    return found is not None
 
 
 @given(worlds(), st.booleans())
@@ -137,7 +141,7 @@ def test_a_loss_is_always_in_doubt(world: World, at_tip: bool) -> None:
     end = ShardOffset(After(ahead[-1].number), first=ahead[0].number) if ahead else ShardOffset(world.cut)
     expected, following = world.doubt.expected, world.evidence.next_number(world.cut)
     is_old = is_expiring(world.promised_ms, NOW_MS, HOURS)
-    doubtful = is_doubtful(world.cut, end, world.evidence, expected, is_old=is_old, at_tip=at_tip)
+    doubtful = is_doubtful(world.cut, end, world.evidence, is_old=is_old, at_tip=at_tip)
     if world.lost:
         assert doubtful
     if ahead and following == ahead[0].number:
@@ -150,12 +154,11 @@ def test_a_loss_is_always_in_doubt(world: World, at_tip: bool) -> None:
 def test_a_record_that_was_seen_and_passed_over_is_in_doubt(seen: int, first: int, at_tip: bool) -> None:
     """However young the offset is: a plan that begins after a record which was seen is doubted, and no other."""
     cut, evidence = After(0), Evidence().with_records([Record(str(seen))])
-    expected = evidence.first_known(cut, None)
     end = ShardOffset(After(9), first=first)
-    assert is_doubtful(cut, end, evidence, expected, is_old=False, at_tip=at_tip) == (first > seen)
+    assert is_doubtful(cut, end, evidence, is_old=False, at_tip=at_tip) == (first > seen)
     nothing = ShardOffset(cut)
-    assert is_doubtful(cut, nothing, evidence, expected, is_old=False, at_tip=at_tip) == at_tip
-    assert not is_doubtful(cut, nothing, Evidence(), None, is_old=False, at_tip=at_tip)
+    assert is_doubtful(cut, nothing, evidence, is_old=False, at_tip=at_tip) == at_tip
+    assert not is_doubtful(cut, nothing, Evidence(), is_old=False, at_tip=at_tip)
 
 
 @given(st.integers(-MARGIN_MS, MARGIN_MS))
@@ -167,7 +170,7 @@ def test_a_record_counts_as_expired_a_minute_early(early_ms: int) -> None:
 @given(worlds())
 def test_a_loss_is_described_as_users_know_it(world: World) -> None:
     """The text has the cut as users write it, and no name of a class of ours."""
-    loss = judge_emptiness(world.doubt, world.oldest) or judge(world.doubt, world.oldest, HOURS, NOW_MS)
+    loss = judge(world.doubt, world.oldest, lambda: HOURS, lambda: NOW_MS)
     if loss is not None:
         text = describe(loss, world.cut)
         assert "(" not in text.replace("(age ", "")

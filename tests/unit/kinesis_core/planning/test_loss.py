@@ -29,7 +29,7 @@ def record(number: int, hours: float | None) -> Record:
 
 
 def judged(doubt: Doubt, oldest: Record | None, hours: int) -> Loss | None:
-    return judge(doubt, oldest, hours, NOW_MS)
+    return judge(doubt, oldest, lambda: hours, lambda: NOW_MS)
 
 
 def doubt(cut: Cut, hours: float, *, names_seen: bool = False, following: Record | None = None) -> Doubt:

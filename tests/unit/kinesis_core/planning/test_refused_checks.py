@@ -211,7 +211,7 @@ class CountedPlans:
             self.made.append(begin)
             return evolve(self.after(2), first=self.one.records[index + 1].number)
 
-        return self.loss.plan(self.one.state, started, find, target, limits)
+        return self.loss.find_end(self.one.state, started, find, target, limits)
 
     def refused(self, index: int, target: ShardOffset | None, limits: Limits | None) -> None:
         """Plan while the check is refused."""

@@ -1,11 +1,17 @@
-"""Data loss: plans a shard, settles the doubts whether records left it unread, and reports those that did."""
+"""
+Data loss: whether the plan of a shard is whole, or records before its end left the stream unread.
+
+A shard offset carries a time (`ShardOffset.arrived_ms`): no record after its cut arrived before it. While that time is younger than the
+shortest retention, nothing can be lost. Later there is a doubt, until the stream shows a record that is older than all that was
+promised. `loss` judges values, and this module makes the calls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from kinesis_core.errors import IteratorExpiredError, OffsetError, ThrottledError
 from kinesis_core.model import (
@@ -13,15 +19,12 @@ from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Record,
     Shard,
-    ShardEnd,
     ShardOffset,
     TrimHorizon,
 )
 from kinesis_core.planning.evidence import Emptiness
 from kinesis_core.planning.loss import (
-    HOUR_MS,
     Doubt,
     Loss,
     LossReport,
@@ -29,38 +32,198 @@ from kinesis_core.planning.loss import (
     OffsetExpired,
     certain_from_ms,
     describe,
-    is_doubtful,
+    find_doubt,
     is_expiring,
-    is_unchecked,
     judge,
-    judge_emptiness,
     never_was,
 )
+from kinesis_core.planning.offset_times import seen
 from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import Gone, in_doubt, is_lost, lose
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_cache import Unsettled
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.planning.targets import is_further
+
+Find = Callable[[ShardOffset], ShardOffset]
+"""Finds where a batch ends in one shard, given where it starts; the start itself where nothing is new."""
 
 _OLDEST = ShardOffset(TrimHorizon())
-_STAMPS = 4
-"""How often per retention the offset of an idle shard is written again. Each time costs one empty batch."""
+
+
+@frozen
+class Planned:
+    """The batch ends here in the shard, and no record before that is lost."""
+
+    end: ShardOffset
+
+
+@frozen
+class Doubtful:
+    """Records may be lost, or none can be read now. The shard stays where it is, and the next plan looks again."""
+
+
+@frozen
+class Lost:
+    """Records after the start have left the stream, or may have."""
+
+    loss: Loss
+    promised_ms: int | None
+    """No record after the start arrived before this time."""
+
+
+Outcome = Planned | Doubtful | Lost
 
 
 @frozen
 class DataLoss:
-    """
-    Guards the plans of one stream against lost records.
-
-    A shard offset carries a time (`ShardOffset.arrived_ms`): no record after its cut arrived before it. While that time is
-    younger than the shortest retention, nothing can be lost. Later there is a doubt, until the stream shows a record that is older
-    than all that was promised. `loss` judges, `loss_report` reports, and this class makes the calls.
-    """
+    """Guards the plans of one stream against lost records."""
 
     reports: LossReport
     facts: StreamFacts
+
+    def find_end(
+        self,
+        state: ShardState,
+        started: ShardOffset,
+        find: Find,
+        target: ShardOffset | None = None,
+        limits: Limits | None = None,
+    ) -> ShardOffset:
+        """
+        Return the end of a plan, *started* while that is doubtful. A loss is reported, and then the plan starts at the oldest record.
+
+        Raises:
+            DataLossError: Records are lost, or may be, and a loss stops the query.
+            UnavailableError: Pages have been empty for too long, and no record is known to be lost.
+            OffsetError: *started* names a record that the shard never had.
+        """
+        while True:
+            match self.plan(state, started, find, target, limits):
+                case Planned(end):
+                    return end
+                case Doubtful():
+                    return started
+                case Lost() as lost:
+                    self._report(state, started, lost)
+                    state.progress = lose(state.progress, started.cut)
+
+    def plan(
+        self,
+        state: ShardState,
+        started: ShardOffset,
+        find: Find,
+        target: ShardOffset | None,
+        limits: Limits | None,
+    ) -> Outcome:
+        """
+        Return what *find* finds from *started*; from the oldest record where a loss after *started* was reported.
+
+        *target* is an end that was seen in the shard, *limits* are those of *find*; None if it ends at the tip. Only doubts cost calls,
+        and only after the plan: what it found is complete if something older is still there afterwards. What a plan with limits found
+        is kept for the next one until a doubt is settled.
+        """
+        if is_lost(state.progress, started.cut):
+            return _unless_stuck(state, _OLDEST, find(_OLDEST))
+        found, state.cache.unsettled = state.cache.unsettled, None
+        if found is None or not found.serves(started, target, limits):
+            found = self._find(state, started, find, target, limits)
+        if found.doubt is not None:
+            state.cache.unsettled = None if found.is_in_gap else found
+            unsettled = None if self._is_left(state, found.doubt) else self._look(state, found.doubt)
+            if unsettled is not None:
+                return unsettled
+            state.progress, state.evidence = found.progress, state.evidence.with_emptiness(found.emptiness)
+            state.cache.unsettled = None
+        self._see_next(state, started, found.end)
+        return _unless_stuck(state, started, found.end)
+
+    def _find(
+        self,
+        state: ShardState,
+        started: ShardOffset,
+        find: Find,
+        target: ShardOffset | None,
+        limits: Limits | None,
+    ) -> Unsettled:
+        """Return what *find* finds, and the doubt about it. While there is one, the state does not show what was found."""
+        emptiness, promised = state.evidence.emptiness, seen(state, started)
+        was_old = self._is_old(state, promised)
+        try:
+            end = find(started)
+        except BaseException:
+            if was_old:
+                _withdraw(state, emptiness)
+            raise
+        doubt = find_doubt(
+            promised,
+            end,
+            state.evidence,
+            target,
+            is_old=was_old or self._is_old(state, promised),
+            is_stuck=state.is_stuck(started.cut),
+            at_tip=state.is_at_tip,
+        )
+        found = Unsettled(started, target, limits, end, doubt, state.progress, state.evidence.emptiness)
+        if doubt is not None:
+            _withdraw(state, emptiness)
+        return found
+
+    def _is_old(self, state: ShardState, promised: ShardOffset) -> bool:
+        return is_expiring(promised.arrived_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
+
+    def _is_left(self, state: ShardState, doubt: Doubt) -> bool:
+        """Return whether the record that the cut names is still in the stream: then no record after it has left."""
+        cut = doubt.cut
+        if not isinstance(cut, (At, After)) or state.cache.missing == cut:
+            return False
+        page = state.page_at(At(cut.number), 1, 1)
+        is_left = bool(page.records) and page.records[0].number == cut.number
+        state.cache.missing = None if is_left else cut
+        state.cache.absent = None if is_left or page.is_in_gap else cut
+        return is_left
+
+    def _look(self, state: ShardState, doubt: Doubt) -> Doubtful | Lost | None:
+        """Look at the oldest record left. Return None where it shows that nothing is lost."""
+        page = state.oldest_page(None if state.calls.is_thorough else GAP_CALLS)
+        if page is None:
+            return Doubtful()
+        if page.is_in_gap:  # nothing can be read, which shows nothing
+            state.stalls(doubt.cut)
+            return Doubtful()
+        oldest = page.records[0] if page.records else None
+        if state.cache.absent == doubt.cut and never_was(doubt, oldest):
+            raise OffsetError(
+                f"The checkpoint holds an offset at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older "
+                "records, and those expire first. Restore the checkpoint directory, or start with a new one. "
+                f"[stream={self.facts.name} shard={state.shard_id} cut={doubt.cut}]"
+            )
+        loss = judge(doubt, oldest, self.facts.current_kept_hours, state.calls.now_ms)
+        # The shard may have stalled, and can be read again since the oldest record was looked for.
+        if loss is None or (isinstance(loss, NoProgress) and state.moves(doubt.cut)):
+            return None
+        return Lost(loss, doubt.promised_ms)
+
+    def _see_next(self, state: ShardState, started: ShardOffset, end: ShardOffset) -> None:
+        """See the record after the end of a plan that is far behind: without it, the next plan would be in doubt once the end has left."""
+        if end.arrived_ms is None or end.cut == started.cut or not isinstance(end.cut, (At, After)):
+            return
+        if end.arrived_ms >= state.calls.now_ms() - self.facts.stamp_ms():
+            return
+        if state.evidence.next_record(end.cut) is None and state.empty_until_ms(end.cut) is None:
+            with suppress(ThrottledError, IteratorExpiredError):
+                state.see_next(end.cut)
+
+    def _report(self, state: ShardState, started: ShardOffset, lost: Lost) -> None:
+        """Report a loss: as one of the start if reading starts in this process, and its records had expired before that."""
+        match started.cut, lost.loss:
+            case AtTimestamp() as asked, OffsetExpired(_, hours) if is_expiring(
+                lost.promised_ms, self.facts.started_ms, hours
+            ):
+                left_ms = certain_from_ms(state.calls.now_ms(), hours)
+                self.reports.report_start(state.shard_id, asked, left_ms, hours)
+            case _, loss:
+                self.reports.report(state.shard_id, started, describe(loss, started.cut))
 
     def report_gone(self, state: ShardState, started: ShardOffset, listed: Shard | None) -> None:
         """
@@ -81,224 +244,14 @@ class DataLoss:
             self.reports.report(state.shard_id, started, what)
         state.progress = Gone(started.cut)
 
-    def plan(
-        self,
-        state: ShardState,
-        started: ShardOffset,
-        plan: Callable[[ShardOffset], ShardOffset],
-        target: ShardOffset | None = None,
-        limits: Limits | None = None,
-    ) -> ShardOffset:
-        """
-        Return what *plan* returns for *started*, or for the oldest record where records after *started* are lost.
 
-        *target* is an end that was seen in the shard, *limits* are those of *plan*; None if it ends at the tip. Only doubts cost calls,
-        and only after the plan: what it found is complete if something older is still there afterwards. Until a doubt is settled,
-        *started* is returned, or an error raised, and what a plan with limits found is kept for the next one.
-
-        Where pages stay empty, *started* is returned as well, unless records are lost: the next plan looks again.
-
-        Raises:
-            DataLossError: Records are lost, or may be, and a loss stops the query.
-            UnavailableError: Pages have been empty for too long, and no record is known to be lost.
-            OffsetError: *started* names a record that the shard never had.
-        """
-        if is_lost(state.progress, started.cut):
-            return self._plan_oldest(state, plan)
-        found, state.cache.unsettled = state.cache.unsettled, None
-        if found is None or not found.serves(started, target, limits):
-            found = self._find(state, started, plan, target, limits)
-        if found.doubt is not None:
-            state.cache.unsettled = None if found.is_in_gap else found
-            if not self._is_left(state, found.doubt):
-                page = state.oldest_page(None if state.calls.is_thorough else GAP_CALLS)
-                if page is None:
-                    return started
-                if page.is_in_gap:  # nothing can be read, which shows nothing
-                    state.stalls(started.cut)
-                    return started
-                oldest = page.records[0] if page.records else None
-                if state.cache.absent == started.cut and never_was(found.doubt, oldest):
-                    raise self._unknown_record(state.shard_id, started)
-                loss = self._judge(state, found.doubt, oldest)
-                if loss is not None:
-                    self._report(state, started, found.doubt.promised_ms, loss)
-                    state.progress = lose(state.progress, started.cut)
-                    return self._plan_oldest(state, plan)
-            state.progress = found.progress
-            state.evidence = state.evidence.with_emptiness(found.emptiness)
-            state.cache.unsettled = None
-        if state.is_stuck(started.cut):
-            state.stalls(started.cut)
-            return started
-        state.stall.ends()
-        self._see_next(state, started, found.end)
-        return found.end
-
-    def _find(
-        self,
-        state: ShardState,
-        started: ShardOffset,
-        plan: Callable[[ShardOffset], ShardOffset],
-        target: ShardOffset | None,
-        limits: Limits | None,
-    ) -> Unsettled:
-        """Return what *plan* finds. While that is in doubt, the state does not show it."""
-        emptiness, promised = state.evidence.emptiness, self.seen(state, started)
-        was_old = is_expiring(promised.arrived_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
-        try:
-            end = plan(started)
-        except BaseException:
-            if was_old:
-                _withdraw(state, emptiness)
-            raise
-        doubt = self._doubt(state, promised, end, target, was_old=was_old)
-        found = Unsettled(started, target, limits, end, doubt, state.progress, state.evidence.emptiness)
-        if doubt is not None:
-            _withdraw(state, emptiness)
-        return found
-
-    def plan_thoroughly(
-        self,
-        state: ShardState,
-        started: ShardOffset,
-        plan: Callable[[ShardOffset], ShardOffset],
-        *,
-        waits: bool = True,
-    ) -> ShardOffset:
-        """
-        Return what *plan* returns, however many calls it takes: a plan from where it got stuck is part of it.
-
-        *waits*: whether it waits while the shard brings nothing. Otherwise the next plan continues.
-
-        Raises:
-            DataLossError: As for `plan`.
-            UnavailableError: As for `plan`.
-        """
-        end = self._plan_patiently(state, started, plan, waits=waits)
-        while end.cut not in (started.cut, TrimHorizon()) and state.is_stuck(end.cut):
-            further = self._plan_patiently(state, end, plan, waits=waits)
-            if state.is_ended(end.cut):
-                return evolve(end, cut=ShardEnd())  # its children are part of the batch
-            if not is_further(further.cut, end.cut):
-                return end
-            end = evolve(further, first=end.first)
-        return end
-
-    def _plan_patiently(
-        self,
-        state: ShardState,
-        started: ShardOffset,
-        plan: Callable[[ShardOffset], ShardOffset],
-        *,
-        waits: bool,
-    ) -> ShardOffset:
-        while True:
-            with state.calls.patiently(), suppress(IteratorExpiredError):
-                end = self.plan(state, started, plan)
-                if not (waits and state.stall.is_on):
-                    return end
-
-    def _plan_oldest(self, state: ShardState, plan: Callable[[ShardOffset], ShardOffset]) -> ShardOffset:
-        """Return what *plan* returns for the oldest record that a loss has left."""
-        end = plan(_OLDEST)
-        if state.is_stuck(_OLDEST.cut):
-            state.stalls(_OLDEST.cut)
-        else:
-            state.stall.ends()
-        return end
-
-    def seen(self, state: ShardState | None, started: ShardOffset) -> ShardOffset:
-        """
-        Return *started* with a later time before which nothing after it arrived, if one is known.
-
-        Without it, the first record after a silence longer than the retention would look like the rest of many.
-        """
-        return started if state is None else started.was_empty_until(state.empty_until_ms(started.cut))
-
-    def is_outdated(self, started: ShardOffset, seen: ShardOffset) -> bool:
-        """
-        Return whether the time that `seen` adds to an offset is worth a batch of its own.
-
-        It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
-        """
-        if seen.arrived_ms is None or seen.arrived_ms == started.arrived_ms:
-            return False
-        return seen.arrived_ms - (started.arrived_ms or 0) > self._stamp_ms()
-
-    def _stamp_ms(self) -> int:
-        return self.facts.kept_hours() * HOUR_MS // _STAMPS
-
-    def _see_next(self, state: ShardState, started: ShardOffset, end: ShardOffset) -> None:
-        """See the record after the end of a plan that is far behind: without it, the next plan would be in doubt once the end has left."""
-        if end.arrived_ms is None or end.cut == started.cut or not isinstance(end.cut, (At, After)):
-            return
-        if end.arrived_ms >= state.calls.now_ms() - self._stamp_ms():
-            return
-        if state.evidence.next_record(end.cut) is None and state.empty_until_ms(end.cut) is None:
-            with suppress(ThrottledError, IteratorExpiredError):
-                state.see_next(end.cut)
-
-    def _doubt(
-        self,
-        state: ShardState,
-        promised: ShardOffset,
-        end: ShardOffset,
-        target: ShardOffset | None,
-        *,
-        was_old: bool,
-    ) -> Doubt | None:
-        """Return the doubt that a plan to *end* leaves, given the promised time of its start; None where nothing can be lost."""
-        cut, promised_ms = promised.cut, promised.arrived_ms
-        is_old = was_old or is_expiring(promised_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
-        seen, is_stuck = state.evidence, state.is_stuck(cut)
-        expected = seen.first_known(cut, target)
-        if (
-            (is_stuck and promised_ms is None)
-            or is_doubtful(cut, end, seen, expected, is_old=is_old, at_tip=state.is_at_tip)
-            or is_unchecked(promised, end, seen, at_tip=state.is_at_tip)
-        ):
-            following, names_seen = seen.next_record(cut), promised.names_seen_record
-            return Doubt(cut, promised_ms, expected, following, is_stuck, names_seen)
-        return None
-
-    def _is_left(self, state: ShardState, doubt: Doubt) -> bool:
-        """Return whether the record that the cut names is still in the stream: then no record after it has left."""
-        cut = doubt.cut
-        if not isinstance(cut, (At, After)) or state.cache.missing == cut:
-            return False
-        page = state.page_at(At(cut.number), 1, 1)
-        is_left = bool(page.records) and page.records[0].number == cut.number
-        state.cache.missing = None if is_left else cut
-        state.cache.absent = None if is_left or page.is_in_gap else cut
-        return is_left
-
-    def _report(self, state: ShardState, started: ShardOffset, promised_ms: int | None, loss: Loss) -> None:
-        """Report *loss*: as one of the start if reading starts in this process, and its records had expired before that."""
-        match started.cut, loss:
-            case AtTimestamp() as asked, OffsetExpired(_, hours) if is_expiring(
-                promised_ms, self.facts.started_ms, hours
-            ):
-                left_ms = certain_from_ms(state.calls.now_ms(), hours)
-                self.reports.report_start(state.shard_id, asked, left_ms, hours)
-            case _:
-                self.reports.report(state.shard_id, started, describe(loss, started.cut))
-
-    def _unknown_record(self, shard_id: str, started: ShardOffset) -> OffsetError:
-        return OffsetError(
-            f"The checkpoint holds an offset at a record that {shard_id} never had: {started.cut}. The shard still has older records, and "
-            "those expire first. Restore the checkpoint directory, or start with a new one. "
-            f"[stream={self.facts.name} shard={shard_id} cut={started.cut}]"
-        )
-
-    def _judge(self, state: ShardState, doubt: Doubt, oldest: Record | None) -> Loss | None:
-        loss = judge_emptiness(doubt, oldest)
-        if loss is not None:
-            return loss
-        hours = self.facts.current_kept_hours()
-        loss = judge(doubt, oldest, hours, state.calls.now_ms())
-        # The shard may have stalled, and can be read again since the oldest record was looked for.
-        return None if isinstance(loss, NoProgress) and state.moves(doubt.cut) else loss
+def _unless_stuck(state: ShardState, started: ShardOffset, end: ShardOffset) -> Planned | Doubtful:
+    """Return the *end* of a plan from *started*. Where pages stay empty from there, nothing is certain."""
+    if state.is_stuck(started.cut):
+        state.stalls(started.cut)
+        return Doubtful()
+    state.stall.ends()
+    return Planned(end)
 
 
 def _withdraw(state: ShardState, emptiness: Emptiness | None) -> None:

@@ -5,6 +5,7 @@ that stops the query, or by a warning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
 from attrs import define, field, frozen
@@ -100,15 +101,37 @@ def certain_from_ms(now_ms: int, hours: int) -> int:
     return now_ms - hours * HOUR_MS + MARGIN_MS
 
 
-def is_doubtful(
+def find_doubt(
+    promised: ShardOffset,
+    end: ShardOffset,
+    evidence: Evidence,
+    target: ShardOffset | None,
+    *,
+    is_old: bool,
+    is_stuck: bool,
+    at_tip: bool,
+) -> Doubt | None:
+    """
+    Return the doubt that a plan from *promised* to *end* leaves; None where nothing can be lost.
+
+    *target* is an end that was seen in the shard. *is_old* means that records may have expired by the time that the offset carries,
+    *is_stuck* that reading from its cut makes no progress, *at_tip* that the plan reached the tip.
+    """
+    cut, expected = promised.cut, evidence.first_known(promised.cut, target)
+    if (
+        (is_stuck and promised.arrived_ms is None)
+        or _may_miss(cut, end, evidence, expected, is_old=is_old, at_tip=at_tip)
+        or _is_unchecked(promised, end, evidence, at_tip=at_tip)
+    ):
+        following, names_seen = evidence.next_record(cut), promised.names_seen_record
+        return Doubt(cut, promised.arrived_ms, expected, following, is_stuck, names_seen)
+    return None
+
+
+def _may_miss(
     cut: Cut, end: ShardOffset, evidence: Evidence, expected: int | None, *, is_old: bool, at_tip: bool
 ) -> bool:
-    """
-    Return whether records may be lost between *cut* and the *end* of a plan from it.
-
-    *expected* is the first record seen after the cut. *is_old* means that records may have expired by the time that the offset
-    carries, *at_tip* that the plan reached the tip.
-    """
+    """Return whether records may be lost between *cut* and *end*. *expected* is the first record seen after the cut."""
     if end.cut == cut:
         return is_old or (expected is not None and at_tip)
     if end.first is not None and end.first == evidence.next_number(cut):
@@ -123,7 +146,7 @@ def is_doubtful(
     return is_missing or is_old
 
 
-def is_unchecked(promised: ShardOffset, end: ShardOffset, evidence: Evidence, *, at_tip: bool) -> bool:
+def _is_unchecked(promised: ShardOffset, end: ShardOffset, evidence: Evidence, *, at_tip: bool) -> bool:
     """
     Return whether nobody has looked yet for the record that a start names, and where a plan to *end* found nothing at the tip.
 
@@ -142,33 +165,30 @@ def never_was(doubt: Doubt, oldest: Record | None) -> bool:
     return oldest.number < doubt.cut.number
 
 
-def judge_emptiness(doubt: Doubt, oldest: Record | None) -> Loss | None:
-    """Return the loss that is certain whatever the retention is: a record was seen, and none is left."""
-    if oldest is None and doubt.expected is not None:
-        return RecordExpired(doubt.expected, None)
-    return None
-
-
-def judge(doubt: Doubt, oldest: Record | None, hours: int, now_ms: int) -> Loss | None:
+def judge(
+    doubt: Doubt, oldest: Record | None, kept_hours: Callable[[], int], now_ms: Callable[[], int]
+) -> Loss | None:
     """
     Return what is lost, or may be, given the *oldest* record left; None when nothing is.
 
-    Records were certainly kept for the last *hours*, as far as anybody saw. A record that was seen and is gone shows that the
+    Records were certainly kept for the last *kept_hours*, as far as anybody saw. A record that was seen and is gone shows that the
     retention was shorter, whatever anybody saw.
     """
-    age_ms = None if doubt.promised_ms is None else now_ms - doubt.promised_ms
-    is_old = is_expiring(doubt.promised_ms, now_ms, MIN_RETENTION_HOURS if doubt.names_seen else hours)
-    if oldest is None or _is_lost_before(oldest, doubt):
-        if doubt.names_seen and isinstance(doubt.cut, At):
-            return RecordExpired(doubt.cut.number, oldest)
-        if is_old and age_ms is not None:
-            return OffsetExpired(age_ms, hours, oldest)
-        if doubt.expected is not None and (oldest is None or oldest.number > doubt.expected):
-            return RecordExpired(doubt.expected, oldest)
-        if doubt.is_stuck and isinstance(
-            doubt.cut, (At, After)
-        ):  # from a time, Kinesis finds the oldest record by itself
-            return NoProgress(age_ms, hours, oldest)
+    if oldest is None and doubt.expected is not None:
+        return RecordExpired(doubt.expected, None)
+    hours, at_ms = kept_hours(), now_ms()
+    age_ms = None if doubt.promised_ms is None else at_ms - doubt.promised_ms
+    is_old = is_expiring(doubt.promised_ms, at_ms, MIN_RETENTION_HOURS if doubt.names_seen else hours)
+    if oldest is not None and not _is_lost_before(oldest, doubt):
+        return None
+    if doubt.names_seen and isinstance(doubt.cut, At):
+        return RecordExpired(doubt.cut.number, oldest)
+    if is_old and age_ms is not None:
+        return OffsetExpired(age_ms, hours, oldest)
+    if doubt.expected is not None and (oldest is None or oldest.number > doubt.expected):
+        return RecordExpired(doubt.expected, oldest)
+    if doubt.is_stuck and isinstance(doubt.cut, (At, After)):
+        return NoProgress(age_ms, hours, oldest)  # from a time, Kinesis finds the oldest record by itself
     return None
 
 

@@ -8,9 +8,9 @@ from attrs import define, evolve, field
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import AtTimestamp, Listing, ShardEnd, ShardOffset, StreamOffset, show_time
-from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.loss import HOUR_MS
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.stream_facts import StreamFacts
 
 TIME_MARGIN_MS = 60_000
 """How far ahead of the service's clock a start may be. Kinesis knows no record of then, and what came until then would be skipped."""
@@ -22,7 +22,7 @@ ARRIVAL_MARGIN_MS = HOUR_MS
 class OffsetTimes:
     """Adds times to the offsets of one stream: from what plans saw, and from parents to their children."""
 
-    loss: DataLoss
+    facts: StreamFacts
     states: Mapping[str, ShardState]
     oldest: Mapping[str, ShardOffset] = field(factory=dict, init=False)
     """The starts at the oldest record, when reading started in this process: nothing is promised before the first plan."""
@@ -57,7 +57,7 @@ class OffsetTimes:
         self._check(shard_id, "'arrived' or 'empty_until'", started.arrived_ms, ARRIVAL_MARGIN_MS)
 
     def _check(self, shard_id: str, name: str, epoch_ms: int | None, margin_ms: int) -> None:
-        facts = self.loss.facts
+        facts = self.facts
         if epoch_ms is not None and facts.is_ahead(epoch_ms, margin_ms):
             raise OffsetError(
                 f"The checkpoint holds an offset of {shard_id} in which {name} is {show_time(epoch_ms)}, which is later than now: the "
@@ -67,7 +67,7 @@ class OffsetTimes:
 
     def plausible(self, end: ShardOffset) -> ShardOffset:
         """Return *end*, without its time where a record says that it arrived long after now. It is not the service's, then."""
-        is_ahead = (end.arrived_ms or 0) > self.loss.facts.api.now_ms() + ARRIVAL_MARGIN_MS
+        is_ahead = (end.arrived_ms or 0) > self.facts.api.now_ms() + ARRIVAL_MARGIN_MS
         return evolve(end, arrived_ms=None) if is_ahead else end
 
     def seen(self, start: StreamOffset, shard_id: str, listing: Listing) -> ShardOffset:
@@ -82,7 +82,18 @@ class OffsetTimes:
         """
         shard = listing.get(shard_id)
         is_closed = shard is not None and not shard.is_open
-        return offset if is_closed else self.loss.seen(self.states.get(shard_id), offset)
+        return offset if is_closed else seen(self.states.get(shard_id), offset)
+
+    def is_outdated(self, started: ShardOffset, shard_id: str, listing: Listing) -> bool:
+        """
+        Return whether the time that `stamped` adds to an offset is worth a batch of its own.
+
+        It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
+        """
+        seen_ms = self.stamped(started, shard_id, listing).arrived_ms
+        if seen_ms is None or seen_ms == started.arrived_ms:
+            return False
+        return seen_ms - (started.arrived_ms or 0) > self.facts.stamp_ms()
 
     def _finished_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int | None:
         """Return the time of a finished shard; None for others, and where no time is known."""
@@ -92,6 +103,15 @@ class OffsetTimes:
         state = self.states.get(shard_id)
         is_ended = state is not None and state.is_ended(start.started(shard_id).cut)
         return state.evidence.promised_ms if state is not None and is_ended else None
+
+
+def seen(state: ShardState | None, started: ShardOffset) -> ShardOffset:
+    """
+    Return *started* with a later time before which nothing after it arrived, if one is known.
+
+    Without it, the first record after a silence longer than the retention would look like the rest of many.
+    """
+    return started if state is None else started.was_empty_until(state.empty_until_ms(started.cut))
 
 
 def closed(end: ShardOffset, started: ShardOffset) -> ShardOffset:

@@ -17,6 +17,7 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import After, At, Page, ShardOffset, StreamSummary, TrimHorizon, data_bytes
 from kinesis_core.planning.batch_end import PASSING
+from kinesis_core.planning.offset_times import seen
 from kinesis_core.planning.probe import GAP_CALLS, Found, find_first
 from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
@@ -135,7 +136,7 @@ class ShardPages:
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             try:
-                return planner.loss.plan(state, started, find)
+                return planner.loss.find_end(state, started, find)
             except PASSING:
                 return started
 
@@ -144,11 +145,11 @@ class ShardPages:
             return ShardPage(Page([], 0), start, start, is_tip=True, is_last=True)
         if isinstance(end.cut, After) and end.cut != start.cut:
             return self._full(state, start, end.as_end_from(start.cut), read[0])
-        seen = planner.loss.seen(state, start)
+        stamped = seen(state, start)
         is_last = state.is_ended(start.cut)
         # A refused call shows nothing, and neither do records that are in doubt.
         is_tip = is_last or (bool(read) and not read[0].records and state.lag_ms == 0)
-        return ShardPage(Page([], state.lag_ms or 0), seen, seen, is_tip, is_last)
+        return ShardPage(Page([], state.lag_ms or 0), stamped, stamped, is_tip, is_last)
 
     def report_lost(self, shard_id: str, after: ShardOffset, what: str) -> None:
         """

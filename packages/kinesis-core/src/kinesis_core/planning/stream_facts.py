@@ -17,6 +17,8 @@ from kinesis_core.model import StreamSummary, show_time
 
 KNOWN_S = 600.0
 """How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
+_STAMPS = 4
+"""How often per retention the offset of an idle shard is written again. Each time costs one empty batch."""
 _LONGEST_HOURS = 8760
 """The longest retention. Source: https://docs.aws.amazon.com/streams/latest/dev/kinesis-extended-retention.html"""
 _HOUR_S = 3600
@@ -116,6 +118,10 @@ class StreamFacts:
         if not self._is_of_this_plan:
             self._describe()
         return self.kept_hours()
+
+    def stamp_ms(self) -> int:
+        """Return after how long the time in the offset of an idle shard is written again."""
+        return self.kept_hours() * _HOUR_S * 1000 // _STAMPS
 
     def hours_to_save(self) -> int:
         """Return `kept_hours` for an offset that is written now."""

@@ -11,7 +11,12 @@ from attrs import define, evolve, field
 
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, StreamNotReadyError
+from kinesis_core.errors import (
+    InvalidRequestError,
+    IteratorExpiredError,
+    StreamNotFoundError,
+    StreamNotReadyError,
+)
 from kinesis_core.model import (
     OPTION_NAMES,
     After,
@@ -24,7 +29,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning.batch_end import PASSING, plan_end
-from kinesis_core.planning.data_loss import DataLoss
+from kinesis_core.planning.data_loss import DataLoss, Find
 from kinesis_core.planning.discovery import Discovery, Known, find_needless, is_known
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.loss import LossReport
@@ -36,7 +41,7 @@ from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.shares import Need, Shares
 from kinesis_core.planning.skew import Draft, begins_ms, cut_at, latest_ms, unread_since_ms
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.planning.targets import Targets, is_reached, no_further
+from kinesis_core.planning.targets import Targets, is_further, is_reached, no_further
 from kinesis_core.planning.tip import plan_tip
 
 Plan = Callable[[ShardState, ShardOffset], ShardOffset]
@@ -76,7 +81,7 @@ class StreamPlanner:
         self.loss = DataLoss(self.reports, self.facts)
         on_expired = self.facts.see_same_stream
         self.states = ShardStates(self.name, self.api, self.settings, self.clock, self.rng, on_expired)
-        self.times = OffsetTimes(self.loss, self.states.found)
+        self.times = OffsetTimes(self.facts, self.states.found)
         is_there, summary = (lambda shard_id: is_known(self.states.of(shard_id).calls)), self.facts.summary
         self.discovery = Discovery(self.name, self.api, self.clock, self.reports.report, is_there, summary)
 
@@ -117,9 +122,8 @@ class StreamPlanner:
             target = None if targets is None else targets[state.shard_id]
             limits = evolve(shares.of(self.name, state.shard_id), until_ms=until_ms)
             try:
-                end = self.loss.plan(
-                    state, started, lambda begin: plan_end(state, begin, limits), target, limits
-                )
+                find = partial(plan_end, state, limits=limits)
+                end = self.loss.find_end(state, started, find, target, limits)
             except PASSING:
                 return started  # left for the next plan, so that no other shard waits
             state.calls.crosses_gaps = False
@@ -218,7 +222,7 @@ class StreamPlanner:
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             waits = not is_continued or state.calls.crosses_gaps
-            end = self.loss.plan_thoroughly(state, started, partial(plan_shard, state), waits=waits)
+            end = self._find_patiently(state, started, partial(plan_shard, state), waits=waits)
             if is_continued:
                 state.calls.crosses_gaps = False
             return end
@@ -320,6 +324,25 @@ class StreamPlanner:
         end = closed(end, started) if end.cut == ShardEnd() else end
         return end.as_end_from(started.cut)
 
+    def _find_patiently(
+        self, state: ShardState, started: ShardOffset, find: Find, *, waits: bool
+    ) -> ShardOffset:
+        """
+        Return what *find* finds, however many calls it takes: a plan from where it got stuck is part of it.
+
+        *waits*: whether it waits while the shard brings nothing. Otherwise the next plan continues.
+        """
+        end: ShardOffset | None = None
+        while end is None or (waits and state.stall.is_on):
+            with state.calls.patiently(), suppress(IteratorExpiredError):
+                end = self.loss.find_end(state, started, find)
+        if end.cut in (started.cut, TrimHorizon()) or not state.is_stuck(end.cut):
+            return end
+        further = self._find_patiently(state, end, find, waits=waits)
+        if state.is_ended(end.cut):
+            return evolve(end, cut=ShardEnd())  # its children are part of the batch
+        return evolve(further, first=end.first) if is_further(further.cut, end.cut) else end
+
     def _rest(self, shard_id: str) -> None:
         """Leave a shard without new records to its other consumers for a moment."""
         rested_s = self.clock.now_s() + IDLE_PERIODS * self.settings.min_fetch_period_s
@@ -345,10 +368,8 @@ class StreamPlanner:
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        started = {s: self._started(start, {}, s) for s in self._frontier(start).shards}
-        return any(
-            self.loss.is_outdated(p, self.times.stamped(p, s, self.listing)) for s, p in started.items()
-        )
+        shards = self._frontier(start).shards
+        return any(self.times.is_outdated(self._started(start, {}, s), s, self.listing) for s in shards)
 
     def _started(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> ShardOffset:
         return self.times.started(start, ends, shard_id, self.listing)

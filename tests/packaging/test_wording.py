@@ -30,7 +30,7 @@ NOT_SHOWN = {
     "kinesis_core/options/catalog.py": "declares options of Spark",
     "kinesis_core/options/connection.py": "reads options of Spark",
     "kinesis_core/options/credentials.py": "declares options of Spark",
-    "kinesis_core/options/kafka.py": "hints for options of Spark",
+    "kinesis_core/options/foreign/kafka.py": "hints for options of Spark",
     "kinesis_core/options/parsers.py": "a command's stream is one argument, not a list of names",
     "kinesis_core/options/proxy.py": "declares options of Spark",
     "kinesis_core/options/spark_tables.py": "hints for tables of Spark",

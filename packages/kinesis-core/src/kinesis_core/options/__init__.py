@@ -14,9 +14,13 @@ from kinesis_core.options.catalog import (
     STREAM_NAME,
     WHERE,
 )
-from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.connection import ignored_region, read_connection
-from kinesis_core.options.kafka import KAFKA_SINK_HINTS, KAFKA_SOURCE_HINTS
+from kinesis_core.options.foreign import (
+    KAFKA_SINK_HINTS,
+    KAFKA_SOURCE_HINTS,
+    clamped_duration,
+    clamped_integer,
+)
 from kinesis_core.options.option import (
     Alias,
     Alternatives,

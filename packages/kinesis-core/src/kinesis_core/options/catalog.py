@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kinesis_core.aws import Connection, RetryPolicy, Transport, WireFormat
-from kinesis_core.options.clamps import clamped_duration, clamped_integer
 from kinesis_core.options.credentials import (
     CREDENTIAL_ALTERNATIVES,
     CREDENTIAL_OPTIONS,
     CREDENTIALS,
     CREDENTIALS_UNSUPPORTED,
 )
+from kinesis_core.options.foreign import clamped_duration, clamped_integer
 from kinesis_core.options.option import Alternatives, Option, awslabs, databricks, qubole
 from kinesis_core.options.parsers import (
     boolean,

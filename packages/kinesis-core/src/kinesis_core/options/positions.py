@@ -24,8 +24,14 @@ from kinesis_core.model import (
     StartingPosition,
     TrimHorizon,
 )
-from kinesis_core.options.applications import is_application, read_application
-from kinesis_core.options.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
+from kinesis_core.options.foreign import (
+    Document,
+    is_application,
+    is_checkpoint,
+    read_application,
+    read_checkpoint,
+    read_number,
+)
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_core.options.times import parse_java_time, parse_time
 

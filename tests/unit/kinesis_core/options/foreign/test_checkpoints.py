@@ -25,7 +25,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.options import BadValueError, ending_position, starting_position
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "checkpoints"
+GOLDEN = Path(__file__).parents[4] / "golden" / "checkpoints"
 S0, S1, S2, S3, S4 = (f"shardId-{i:012d}" for i in range(5))
 BATCH_BEGAN = At(49605240428200006291917297020490128157480794051565322242, skip=2)
 BEGAN = 49605240428222307037115827613554798409561082419642105874

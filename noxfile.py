@@ -116,7 +116,6 @@ SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 GENERATORS = (
-    "docs.generate_option_names",
     "docs.generate_options",
     "docs.generate_iam",
     "docs.generate_events",
@@ -124,7 +123,7 @@ GENERATORS = (
     "docs.generate_errors",
     "docs.generate_commands",
 )
-"""They write modules with names of options, and then pages of the reference, from declarations in the code."""
+"""They write pages of the reference, from declarations in the code."""
 RESULTS = ROOT / ".nox" / "results"
 TESTS_ON_PATH = {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
 """For programs in tools/ that share code with tests."""
@@ -339,7 +338,7 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write the pages and modules that are generated from declarations in the code, after a change of these."""
+    """Write the pages that are generated from declarations in the code, after a change of these."""
     _install(session, "test")
     for generator in GENERATORS:
         session.run("python", "-m", generator)

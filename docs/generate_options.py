@@ -13,7 +13,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from kinesis_core.options import Option, OptionTable, Origin, Unsupported
+from kinesis_core.options import Option, OptionTable, Origin, Unsupported, aliases_of
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 
@@ -82,14 +82,18 @@ def _render_options(options: Iterable[Option[Any]]) -> list[str]:
 
 
 def _render_aliases(options: Iterable[Option[Any]]) -> list[str]:
-    rows = [(f"`{o.name}`", *(_list_aliases(o, origin) for origin in Origin)) for o in options if o.aliases]
+    rows = [
+        (f"`{o.name}`", *(_list_aliases(o, origin) for origin in Origin))
+        for o in options
+        if any(aliases_of(o))
+    ]
     return [*render_rows(("option", *(origin.value for origin in Origin)), rows), ""] if rows else []
 
 
 def _list_aliases(option: Option[Any], origin: Origin) -> str:
     found = [
         f"`{alias.name}`" + (f" ({alias.parser.domain})" if alias.parser else "")
-        for alias in option.aliases
+        for alias in aliases_of(option)
         if alias.origin is origin
     ]
     return ", ".join(found) or "-"

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator, EmulatorProcess, Fault, Limits, Settings
 from kinesis_emulator.requests import Request
-from tests.bench.bench_sinks import ArrowSink, HandSink, RowSink
+from tests.bench.compared_sinks import ArrowSink, HandSink, RowSink
 from tests.bench.floor_sink import FloorSink
 from tests.bench.harness import Finding, Note, Row, one_core, show
 from tests.support.spark_harness import start_session

@@ -61,7 +61,7 @@ def _body(entries: Sequence[Entry], stream: str) -> bytes:
 
 
 class FloorSink(DataSource):
-    """Has the options of `bench_sinks.ArrowSink`."""
+    """Has the options of `compared_sinks.ArrowSink`."""
 
     @classmethod
     def name(cls) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kinesis_core.options import aliases_of
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 
@@ -15,7 +16,7 @@ def test_page_names_everything() -> None:
     """Every accepted name is on the page."""
     page = (DOCS / "reference" / "options.md").read_text()
     names = [option.name for table in TABLES for option in table.options]
-    names += [alias.name for table in TABLES for option in table.options for alias in option.aliases]
+    names += [alias.name for table in TABLES for option in table.options for alias in aliases_of(option)]
     names += [name for table in TABLES for unsupported in table.unsupported for name in unsupported.names]
     names += [
         name

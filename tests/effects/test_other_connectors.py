@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from kinesis_core.options import Origin
+from kinesis_core.options import Origin, aliases_of
 from kinesis_core.options.option import normalise
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
@@ -62,13 +62,13 @@ def test_effects(parse: Parse, configuration: Configuration, name: str) -> None:
 def test_every_name_of_the_source() -> None:
     """Each declared name of another connector occurs in one of the configurations of sources."""
     tried = {normalise(name) for given in SOURCES.values() for name in given}
-    declared = {normalise(alias.name) for option in SOURCE_OPTIONS.options for alias in option.aliases}
+    declared = {normalise(alias.name) for option in SOURCE_OPTIONS.options for alias in aliases_of(option)}
     assert declared <= tried
 
 
 def test_every_name_of_the_sink() -> None:
     """Each declared name of a connector that has a sink occurs in one of the configurations of sinks."""
     tried = {normalise(name) for given in SINKS.values() for name in given}
-    aliases = [alias for option in SINK_OPTIONS.options for alias in option.aliases]
+    aliases = [alias for option in SINK_OPTIONS.options for alias in aliases_of(option)]
     declared = {normalise(alias.name) for alias in aliases if alias.origin is not Origin.DATABRICKS}
     assert declared <= tried

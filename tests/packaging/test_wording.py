@@ -13,6 +13,7 @@ from kinesis_cli import main
 from kinesis_cli.ending import CommandError, Status
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import DataLossError, KinesisError, PlanSettings, ReadSettings, Stream
+from kinesis_core.options import aliases_of
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 from support.messages import Message, messages_of
@@ -30,6 +31,8 @@ NOT_SHOWN = {
     "kinesis_core/options/catalog.py": "declares options of Spark",
     "kinesis_core/options/connection.py": "reads options of Spark",
     "kinesis_core/options/credentials.py": "declares options of Spark",
+    "kinesis_core/options/foreign/connectors.py": "says why options of Spark have no effect",
+    "kinesis_core/options/foreign/databricks.py": "declares options of Spark",
     "kinesis_core/options/foreign/kafka.py": "hints for options of Spark",
     "kinesis_core/options/parsers.py": "a command's stream is one argument, not a list of names",
     "kinesis_core/options/proxy.py": "declares options of Spark",
@@ -98,7 +101,9 @@ def test_a_loss(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
 def options_in(text: str) -> set[str]:
     """Return the options of Spark in *text*. A name in small letters alone, such as `region`, is a word."""
     options = (*SOURCE_OPTIONS.options, *SINK_OPTIONS.options)
-    names = {name for option in options for name in (option.name, *(alias.name for alias in option.aliases))}
+    names = {
+        name for option in options for name in (option.name, *(alias.name for alias in aliases_of(option)))
+    }
     names = ({name.rpartition(".")[2] for name in names} | OF_SPARK) - NEVER_USED
     return {word for word in re.findall(r"\w+", text) if word in names and word != word.lower()}
 

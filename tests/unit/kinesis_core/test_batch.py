@@ -11,8 +11,8 @@ import pytest
 from attrs import define, field
 
 from kinesis_core import Batch, OptionError, PlanSettings, ReadSettings, Stream
-from kinesis_core.model import Page
-from kinesis_core.reading import DEFAULT_COLUMNS, PAGES_HELD, SHARD_RATE_BYTES
+from kinesis_core.model import SHARD_RATE_BYTES, Page
+from kinesis_core.reading import DEFAULT_COLUMNS, PAGES_HELD
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock
 from support.scripted_stream import ScriptedStream, scripted_stream

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from attrs import Attribute, field, frozen
 
 from kinesis_core import OptionError
-from kinesis_core.reading import SHARD_RATE_BYTES
+from kinesis_core.model import SHARD_RATE_BYTES
 
 _MIB = 1024 * 1024
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from kinesis_core.model import Listing, Page, RangeGroup, ShardRange, show_time
+from kinesis_core.model import SHARD_RATE_BYTES, Listing, Page, RangeGroup, ShardRange, show_time
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
     PAGES_HELD,
-    SHARD_RATE_BYTES,
     Source,
     UserRecord,
     merge_by_arrival,

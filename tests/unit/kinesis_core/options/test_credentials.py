@@ -11,7 +11,7 @@ import pytest
 
 from kinesis_core.aws import Connection
 from kinesis_core.errors import OptionError
-from kinesis_core.options import COMMON_OPTIONS, OptionTable, read_connection
+from kinesis_core.options import COMMON_OPTIONS, OptionTable, aliases_of, read_connection
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
 from kinesis_credentials import (
@@ -168,7 +168,7 @@ def test_every_option_has_a_case() -> None:
     }
     for option in COMMON_OPTIONS:
         if option.group in (CREDENTIALS, PROXY):
-            assert {option.name, *(alias.name for alias in option.aliases)} <= tried
+            assert {option.name, *(alias.name for alias in aliases_of(option))} <= tried
 
 
 def test_nothing_given() -> None:

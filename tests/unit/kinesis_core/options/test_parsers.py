@@ -14,7 +14,6 @@ from kinesis_core.options import (
     Parser,
     boolean,
     byte_size,
-    bytes_read_in,
     duration,
     ending_position,
     integer,
@@ -25,6 +24,7 @@ from kinesis_core.options import (
     text,
     url,
 )
+from kinesis_core.options.foreign.forms import read_in
 from kinesis_core.options.parsers import region, stream_arns, stream_names
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
@@ -52,9 +52,9 @@ CHINA_ARN = "arn:aws-cn:kinesis:cn-north-1:123456789012:stream/Or.d_e-rs"
         (byte_size(), "64m", 64 * 1024**2),
         (byte_size(), "20GB", 20 * 1024**3),
         (byte_size(), "1.5 KiB", 1536),
-        (bytes_read_in(0.001, 100, "s", 1000), "10", 10_000),
-        (bytes_read_in(0.001, 100, "ms", 1000), "10s", 10_000),
-        (bytes_read_in(0.001, 100, "ms", 1000.5), "500", 500),
+        (read_in("s")(byte_size()), "10", 20 * 1024**2),
+        (read_in("ms")(byte_size()), "10s", 20 * 1024**2),
+        (read_in("ms")(byte_size()), "500", 1024**2),
         (stream_names(), "orders", ("orders",)),
         (stream_names(), "orders, pay.ments_-1", ("orders", "pay.ments_-1")),
         (stream_arns(), f"{ARN},{CHINA_ARN}", (ARN, CHINA_ARN)),

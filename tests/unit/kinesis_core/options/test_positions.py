@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import After, At, AtTimestamp, Latest, PerShard, PerStream, ShardEnd, TrimHorizon
 from kinesis_core.options import BadValueError, ending_position, starting_position
-from kinesis_core.options.times import parse_java_time, parse_time
+from kinesis_core.options.foreign.dates import parse_java_time
+from kinesis_core.options.times import parse_time
 
 NINE_UTC = 1769850000000  # 2026-01-31T09:00:00Z
 SHARD = "shardId-000000000001"

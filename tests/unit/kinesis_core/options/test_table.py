@@ -11,12 +11,8 @@ from kinesis_core.options import (
     Option,
     OptionTable,
     Unsupported,
-    awslabs,
-    clamped_integer,
-    databricks,
     duration,
     integer,
-    qubole,
     text,
 )
 
@@ -26,10 +22,6 @@ FETCH = Option[int](
     parser=integer(1, 10_000, "records"),
     default=10_000,
     group="How much",
-    aliases=(
-        awslabs("kinesis.getRecords.numberOfRecordsPerFetch"),
-        databricks("maxRecordsPerFetch"),
-    ),
 )
 INTERVAL = Option[float](
     name="retryInterval",
@@ -37,7 +29,6 @@ INTERVAL = Option[float](
     parser=duration(0, 60, "s"),
     default=1.0,
     group="Retries",
-    aliases=(qubole("kinesis.client.retryIntervalMs", duration(0, 60, "ms")),),
 )
 SECRET = Option[str | None](
     name="awsSecretKey",
@@ -46,7 +37,6 @@ SECRET = Option[str | None](
     default=None,
     default_text="not set",
     group="Credentials",
-    aliases=(awslabs("kinesis.awsSecretKey"),),
     is_secret=True,
 )
 TABLE = OptionTable(
@@ -74,7 +64,6 @@ RETRIES = Option[int](
     parser=integer(0, 100, "retries"),
     default=5,
     group="Retries",
-    aliases=(awslabs("kinesis.clientNumRetries", clamped_integer(0, 100, "retries")),),
 )
 
 

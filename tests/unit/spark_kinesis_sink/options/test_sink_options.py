@@ -8,7 +8,7 @@ import pytest
 
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import OptionError
-from kinesis_core.options import COMMON_OPTIONS, OptionTable, Origin, read_connection
+from kinesis_core.options import COMMON_OPTIONS, OptionTable, Origin, aliases_of, read_connection
 from kinesis_core.producing import ProducerSettings
 from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
@@ -198,7 +198,7 @@ def test_options_of_the_source() -> None:
     from spark_kinesis_source.options import SOURCE_OPTIONS
 
     names = [option.name for option in SOURCE_OPTIONS.options]
-    names += [alias.name for option in SOURCE_OPTIONS.options for alias in option.aliases]
+    names += [alias.name for option in SOURCE_OPTIONS.options for alias in aliases_of(option)]
     names += [name for entry in SOURCE_OPTIONS.unsupported for name in entry.names]
     foreign = [
         name for entry in SOURCE_OPTIONS.ignored_options for name in entry.names if name != "kinesis.sink.*"
@@ -228,5 +228,5 @@ def test_travels() -> None:
 
 def test_origins() -> None:
     """The options have names of both connectors that have a sink."""
-    origins = {alias.origin for option in WRITING_OPTIONS for alias in option.aliases}
+    origins = {alias.origin for option in WRITING_OPTIONS for alias in aliases_of(option)}
     assert origins == {Origin.AWSLABS, Origin.QUBOLE}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import BadValueError, OptionTable, url
+from kinesis_core.options import BadValueError, OptionTable, aliases_of, url
 from kinesis_core.options.parsers import region
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
@@ -25,7 +25,7 @@ SECRET = "do-not-show"
 
 def names_of(table: OptionTable) -> list[str]:
     named = [option.name for option in table.options]
-    named += [alias.name for option in table.options for alias in option.aliases]
+    named += [alias.name for option in table.options for alias in aliases_of(option)]
     named += [name for unsupported in table.unsupported for name in unsupported.names]
     named += [name for ignored_options in table.ignored_options for name in ignored_options.names]
     return named + list(table.let_through)
@@ -63,7 +63,7 @@ def addresses_of(table: OptionTable) -> list[str]:
     """Return the names of all options that take a URL or a host."""
     named = [(option.name, option.parser) for option in table.options]
     named += [
-        (alias.name, alias.parser) for option in table.options for alias in option.aliases if alias.parser
+        (alias.name, alias.parser) for option in table.options for alias in aliases_of(option) if alias.parser
     ]
     return [name for name, parser in named if re.search("URL|host", parser.domain)]
 

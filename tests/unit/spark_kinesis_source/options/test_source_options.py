@@ -17,7 +17,7 @@ from kinesis_core.aws import Transport, WireFormat
 from kinesis_core.aws.clients import CONNECTIONS
 from kinesis_core.errors import OptionError
 from kinesis_core.model import AtTimestamp, KclApplication, Latest, PerShard, TrimHorizon
-from kinesis_core.options import Origin
+from kinesis_core.options import Origin, aliases_of
 from kinesis_core.options.credentials import CREDENTIALS
 from kinesis_core.options.proxy import PROXY
 from kinesis_core.reading import ReadSettings
@@ -220,7 +220,7 @@ def test_every_option_has_a_case() -> None:
     tried = {name.lower().removeprefix("kinesis.") for case in CASES for name in (case[0], *case[5])}
     for option in SOURCE_OPTIONS.options:
         if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY, FAN_OUT):
-            names = {option.name, *(alias.name for alias in option.aliases)}
+            names = {option.name, *(alias.name for alias in aliases_of(option))}
             assert {name.lower().removeprefix("kinesis.") for name in names} <= tried
 
 
@@ -574,7 +574,7 @@ def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
 
 def test_origins() -> None:
     """Every connector has names."""
-    assert {alias.origin for option in SOURCE_OPTIONS.options for alias in option.aliases} == set(Origin)
+    assert {alias.origin for option in SOURCE_OPTIONS.options for alias in aliases_of(option)} == set(Origin)
 
 
 @pytest.mark.parametrize(

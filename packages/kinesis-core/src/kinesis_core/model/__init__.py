@@ -26,6 +26,7 @@ from kinesis_core.model.record_columns import RecordColumns, data_bytes
 from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
 from kinesis_core.model.shards import (
     HASH_KEYS,
+    SHARD_RATE_BYTES,
     Children,
     ListedShard,
     Listing,
@@ -94,6 +95,7 @@ __all__ = [
     "RangeGroup",
     "Record",
     "RecordColumns",
+    "SHARD_RATE_BYTES",
     "STREAM_NAME",
     "Shard",
     "ShardEnd",

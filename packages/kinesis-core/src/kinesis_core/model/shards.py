@@ -8,6 +8,12 @@ from attrs import asdict, frozen
 
 HASH_KEYS = 2**128
 """The number of hash keys: 0 to 2**128 - 1."""
+SHARD_RATE_BYTES = 2 * 1024 * 1024
+"""
+Bytes a second that GetRecords returns of one shard at most, to all its polling consumers together.
+
+Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
+"""
 
 
 @frozen

@@ -16,31 +16,27 @@ from kinesis_core.options.catalog import (
 )
 from kinesis_core.options.connection import ignored_region, read_connection
 from kinesis_core.options.foreign import (
+    IGNORED_BY_SINK,
+    IGNORED_BY_SOURCE,
     KAFKA_SINK_HINTS,
     KAFKA_SOURCE_HINTS,
-    clamped_duration,
-    clamped_integer,
+    Origin,
+    aliases_of,
 )
 from kinesis_core.options.option import (
-    Alias,
     Alternatives,
     BadValueError,
     Hint,
     IgnoredOption,
     Option,
-    Origin,
     Parser,
     Scope,
     Unsupported,
-    awslabs,
-    databricks,
     or_none,
-    qubole,
 )
 from kinesis_core.options.parsers import (
     boolean,
     byte_size,
-    bytes_read_in,
     duration,
     integer,
     list_of,
@@ -63,7 +59,6 @@ from kinesis_core.options.spark_tables import (
 from kinesis_core.options.table import OptionTable, Values
 
 __all__ = [
-    "Alias",
     "Alternatives",
     "BadValueError",
     "COMMON_ALTERNATIVES",
@@ -71,6 +66,8 @@ __all__ = [
     "COMMON_UNSUPPORTED",
     "FREEZE_WORKER_HEAP",
     "Hint",
+    "IGNORED_BY_SINK",
+    "IGNORED_BY_SOURCE",
     "IgnoredOption",
     "KAFKA_SINK_HINTS",
     "KAFKA_SOURCE_HINTS",
@@ -86,15 +83,11 @@ __all__ = [
     "Unsupported",
     "Values",
     "WHERE",
+    "aliases_of",
     "as_metadata",
-    "awslabs",
     "boolean",
     "byte_size",
-    "bytes_read_in",
     "check_named_stream",
-    "clamped_duration",
-    "clamped_integer",
-    "databricks",
     "duration",
     "ending_position",
     "ignored_region",
@@ -108,7 +101,6 @@ __all__ = [
     "options_of_new_table",
     "options_of_read",
     "or_none",
-    "qubole",
     "read_connection",
     "starting_position",
     "text",

@@ -7,10 +7,9 @@ from kinesis_core.options.credentials import (
     CREDENTIAL_ALTERNATIVES,
     CREDENTIAL_OPTIONS,
     CREDENTIALS,
-    CREDENTIALS_UNSUPPORTED,
 )
-from kinesis_core.options.foreign import clamped_duration, clamped_integer
-from kinesis_core.options.option import Alternatives, Option, awslabs, databricks, qubole
+from kinesis_core.options.foreign import SERVICE_CREDENTIAL
+from kinesis_core.options.option import Alternatives, Option
 from kinesis_core.options.parsers import (
     boolean,
     duration,
@@ -32,8 +31,6 @@ _RETRY = RetryPolicy()
 _CONNECTION = Connection(streams=(), region="")
 _LONGEST_RETRY_S = 300
 _LONGEST_OUTAGE_S = 86_400
-_MILLISECONDS = duration(0, _LONGEST_RETRY_S, "ms")
-_AWSLABS_MILLISECONDS = clamped_duration(0, _LONGEST_RETRY_S, "ms")
 _MOST_RETRIES = 100
 
 STREAM_NAME = Option[tuple[str, ...]](
@@ -43,7 +40,6 @@ STREAM_NAME = Option[tuple[str, ...]](
     default=(),
     default_text="not set; the source requires `streamName` or `streamARN`",
     group=WHERE,
-    aliases=(awslabs("kinesis.streamName"), qubole("streamName"), databricks("streamName")),
 )
 STREAM_ARN = Option[tuple[str, ...]](
     name="streamARN",
@@ -55,7 +51,6 @@ STREAM_ARN = Option[tuple[str, ...]](
     default=(),
     default_text="not set; the source requires `streamName` or `streamARN`",
     group=WHERE,
-    aliases=(databricks("streamARN"),),
 )
 REGION = Option[str | None](
     name="region",
@@ -70,7 +65,6 @@ REGION = Option[str | None](
         "`AWS_DEFAULT_REGION`, the region of the profile, `AWS_REGION`; else `us-east-1` for an endpoint outside AWS"
     ),
     group=WHERE,
-    aliases=(awslabs("kinesis.region"), qubole("regionName"), databricks("region")),
 )
 STREAM_REGION = Option[str | None](
     name="streamRegion",
@@ -79,7 +73,6 @@ STREAM_REGION = Option[str | None](
     default=None,
     default_text="`region`",
     group=WHERE,
-    aliases=(awslabs("kinesis.kinesisRegion"),),
 )
 ENDPOINT_URL = Option[str | None](
     name="endpointUrl",
@@ -88,11 +81,6 @@ ENDPOINT_URL = Option[str | None](
     default=_CONNECTION.endpoint_url,
     default_text="botocore's endpoint of the region",
     group=WHERE,
-    aliases=(
-        awslabs("kinesis.endpointUrl"),
-        qubole("endpointUrl"),
-        databricks("endpoint", url(default_scheme="https")),
-    ),
 )
 MAX_RETRIES = Option[int](
     name="maxRetries",
@@ -104,10 +92,6 @@ MAX_RETRIES = Option[int](
     parser=integer(0, _MOST_RETRIES, "retries"),
     default=_RETRY.max_retries,
     group=RETRIES,
-    aliases=(
-        awslabs("kinesis.clientNumRetries", clamped_integer(0, _MOST_RETRIES, "retries")),
-        qubole("kinesis.client.numRetries"),
-    ),
 )
 RETRY_INTERVAL = Option[float](
     name="retryInterval",
@@ -118,10 +102,6 @@ RETRY_INTERVAL = Option[float](
     parser=duration(0, _LONGEST_RETRY_S, "s"),
     default=_RETRY.interval_s,
     group=RETRIES,
-    aliases=(
-        awslabs("kinesis.clientRetryIntervalsMs", _AWSLABS_MILLISECONDS),
-        qubole("kinesis.client.retryIntervalMs", _MILLISECONDS),
-    ),
 )
 MAX_RETRY_INTERVAL = Option[float](
     name="maxRetryInterval",
@@ -129,10 +109,6 @@ MAX_RETRY_INTERVAL = Option[float](
     parser=duration(0, _LONGEST_RETRY_S, "s"),
     default=_RETRY.max_interval_s,
     group=RETRIES,
-    aliases=(
-        awslabs("kinesis.clientMaxRetryIntervalMs", _AWSLABS_MILLISECONDS),
-        qubole("kinesis.client.maxRetryIntervalMs", _MILLISECONDS),
-    ),
 )
 
 OUTAGE_TIMEOUT = Option[float](
@@ -211,7 +187,7 @@ COMMON_OPTIONS = (
     FREEZE_WORKER_HEAP,
 )
 
-COMMON_UNSUPPORTED = CREDENTIALS_UNSUPPORTED
+COMMON_UNSUPPORTED = (SERVICE_CREDENTIAL,)
 COMMON_ALTERNATIVES: tuple[Alternatives, ...] = (CREDENTIAL_ALTERNATIVES, PROXY_ALTERNATIVES)
 
 SPARK_OPTIONS = ("path", "paths", "checkpointlocation", "queryname", "outputmode", "serialization.format")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import Alternatives, Option, Unsupported, awslabs, databricks, qubole
+from kinesis_core.options.foreign import DATABRICKS_ROLE, DATABRICKS_SESSION
+from kinesis_core.options.option import Alternatives, Option
 from kinesis_core.options.parsers import boolean, matching, optional_text, text, url
 from kinesis_core.options.table import Values
 from kinesis_credentials import (
@@ -21,9 +22,6 @@ from kinesis_credentials import (
 )
 
 CREDENTIALS = "Credentials"
-DATABRICKS_ROLE = "roleArn"
-DATABRICKS_SESSION = "spark-kinesis"
-"""The name of the role session where the user sets `roleArn` only: Databricks does not require a name."""
 
 AWS_ACCESS_KEY_ID = Option[str | None](
     name="awsAccessKeyId",
@@ -32,11 +30,6 @@ AWS_ACCESS_KEY_ID = Option[str | None](
     default=None,
     default_text="botocore's credential chain",
     group=CREDENTIALS,
-    aliases=(
-        awslabs("kinesis.awsAccessKeyId"),
-        qubole("awsAccessKeyId"),
-        databricks("awsAccessKey"),
-    ),
     is_secret=True,
 )
 AWS_SECRET_KEY = Option[str | None](
@@ -46,7 +39,6 @@ AWS_SECRET_KEY = Option[str | None](
     default=None,
     default_text="botocore's credential chain",
     group=CREDENTIALS,
-    aliases=(awslabs("kinesis.awsSecretKey"), qubole("awsSecretKey"), databricks("awsSecretKey")),
     is_secret=True,
 )
 SESSION_TOKEN = Option[str | None](
@@ -56,7 +48,6 @@ SESSION_TOKEN = Option[str | None](
     default=None,
     default_text="not set",
     group=CREDENTIALS,
-    aliases=(awslabs("kinesis.sessionToken"), qubole("sessionToken"), databricks("sessionToken")),
     is_secret=True,
 )
 AWS_PROFILE = Option[str | None](
@@ -76,7 +67,6 @@ AWS_USE_INSTANCE_PROFILE = Option[bool](
     parser=boolean(),
     default=False,
     group=CREDENTIALS,
-    aliases=(qubole("awsUseInstanceProfile"),),
 )
 CREDENTIAL_PROVIDER_CLASS = Option[str | None](
     name="credentialProviderClass",
@@ -87,7 +77,6 @@ CREDENTIAL_PROVIDER_CLASS = Option[str | None](
     default=None,
     default_text="not set",
     group=CREDENTIALS,
-    aliases=(awslabs("kinesis.credentialProviderClass"),),
 )
 CREDENTIAL_PROVIDER_PARAM = Option[str | None](
     name="credentialProviderParam",
@@ -96,7 +85,6 @@ CREDENTIAL_PROVIDER_PARAM = Option[str | None](
     default=None,
     default_text="not set",
     group=CREDENTIALS,
-    aliases=(awslabs("kinesis.credentialProviderParam"),),
     is_secret=True,
     needs=CREDENTIAL_PROVIDER_CLASS,
 )
@@ -112,7 +100,6 @@ STS_ROLE_ARN = Option[str | None](
     default=None,
     default_text="not set",
     group=CREDENTIALS,
-    aliases=(awslabs("kinesis.stsRoleArn"), qubole("awsSTSRoleARN"), databricks(DATABRICKS_ROLE)),
 )
 STS_SESSION_NAME = Option[str | None](
     name="stsSessionName",
@@ -121,11 +108,6 @@ STS_SESSION_NAME = Option[str | None](
     default=None,
     default_text=f"not set; `{DATABRICKS_SESSION}` if the role is named by `{DATABRICKS_ROLE}`",
     group=CREDENTIALS,
-    aliases=(
-        awslabs("kinesis.stsSessionName"),
-        qubole("awsSTSSessionName"),
-        databricks("roleSessionName"),
-    ),
     needs=STS_ROLE_ARN,
 )
 STS_EXTERNAL_ID = Option[str | None](
@@ -135,7 +117,6 @@ STS_EXTERNAL_ID = Option[str | None](
     default=None,
     default_text="not set",
     group=CREDENTIALS,
-    aliases=(databricks("roleExternalId"),),
     is_secret=True,
     needs=STS_ROLE_ARN,
 )
@@ -146,10 +127,6 @@ STS_ENDPOINT_URL = Option[str | None](
     default=None,
     default_text="botocore's endpoint of the region",
     group=CREDENTIALS,
-    aliases=(
-        awslabs("kinesis.stsEndpointUrl"),
-        databricks("stsEndpoint", url(default_scheme="https")),
-    ),
     needs=STS_ROLE_ARN,
 )
 
@@ -165,16 +142,6 @@ CREDENTIAL_OPTIONS = (
     STS_SESSION_NAME,
     STS_EXTERNAL_ID,
     STS_ENDPOINT_URL,
-)
-CREDENTIALS_UNSUPPORTED = (
-    Unsupported(
-        names=("serviceCredential",),
-        feature="Unity Catalog's service credentials",
-        instead=(
-            "Set 'stsRoleArn', 'awsProfile', 'awsAccessKeyId' or 'credentialProviderClass', or none of them for botocore's "
-            "credential chain."
-        ),
-    ),
 )
 
 _KEY_PARTS = (AWS_ACCESS_KEY_ID, AWS_SECRET_KEY, SESSION_TOKEN)

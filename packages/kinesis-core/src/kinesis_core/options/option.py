@@ -14,14 +14,6 @@ V = TypeVar("V")
 PREFIX = "kinesis."
 
 
-class Origin(Enum):
-    """The connectors whose option names are understood."""
-
-    AWSLABS = "awslabs"
-    QUBOLE = "qubole"
-    DATABRICKS = "Databricks"
-
-
 class Scope(Enum):
     """Which half of the connector takes an option."""
 
@@ -65,6 +57,9 @@ class Parser(Generic[T_co]):
     """Returns for the log why text counts as another value; "" if it does not."""
     show: Callable[[Any], str] = show_in_code
     """Returns a value as the reference page shows it, in Markdown."""
+    low: Any = None
+    high: Any = None
+    """The bounds of a number or a duration."""
 
 
 def or_none(parser: Parser[V]) -> Parser[V | None]:
@@ -80,17 +75,6 @@ def or_none(parser: Parser[V]) -> Parser[V | None]:
 
 
 @frozen(eq=False)
-class Alias(Generic[T_co]):
-    """A name that another connector has for an option."""
-
-    name: str
-    """As that connector writes it, with its prefix."""
-    origin: Origin
-    parser: Parser[T_co] | None = None
-    """Reads that connector's unit or form. None if it is the same as ours."""
-
-
-@frozen(eq=False)
 class Option(Generic[T_co]):
     """One option that a user may set."""
 
@@ -101,7 +85,6 @@ class Option(Generic[T_co]):
     """Comes from the settings class that uses the option, if there is one."""
     group: str
     scope: Scope = Scope.BOTH
-    aliases: tuple[Alias[T_co], ...] = ()
     is_secret: bool = False
     """Whether its values appear in no message."""
     needs: Option[Any] | None = None
@@ -178,18 +161,3 @@ def find_name(name: str, declared: tuple[str, ...]) -> str | None:
         if key == wanted or (wanted.endswith("*") and key.startswith(wanted[:-1])):
             return candidate
     return None
-
-
-def awslabs(name: str, parser: Parser[Any] | None = None) -> Alias[Any]:
-    """Return the name *name* of the awslabs connector."""
-    return Alias(name, Origin.AWSLABS, parser)
-
-
-def qubole(name: str, parser: Parser[Any] | None = None) -> Alias[Any]:
-    """Return the name *name* of the qubole connector."""
-    return Alias(name, Origin.QUBOLE, parser)
-
-
-def databricks(name: str, parser: Parser[Any] | None = None) -> Alias[Any]:
-    """Return the name *name* of the Databricks connector."""
-    return Alias(name, Origin.DATABRICKS, parser)

@@ -69,7 +69,7 @@ def integer(low: int, high: int | None, unit: str = "") -> Parser[int]:
         return f"{value} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
 
     bounds = f"{low} or more" if high is None else f"{low} to {high}"
-    return Parser(f"{bounds} {unit}".rstrip(), parse, show=show)
+    return Parser(f"{bounds} {unit}".rstrip(), parse, show=show, low=low, high=high)
 
 
 def number(low: float, high: float, unit: str, factor: int = 1) -> Parser[float]:
@@ -94,7 +94,7 @@ def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
 
     bounds = f"{show_seconds(low_s)} to {show_seconds(high_s)}"
     domain = f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)"
-    return Parser(domain, parse, show=show_seconds)
+    return Parser(domain, parse, show=show_seconds, low=low_s, high=high_s)
 
 
 def byte_size() -> Parser[int]:
@@ -107,12 +107,6 @@ def byte_size() -> Parser[int]:
         return _check_range(int(amount * _BYTES[unit]), 1, None)
 
     return Parser("a size in bytes, such as 65536, 64m or 20gb", parse)
-
-
-def bytes_read_in(low_s: float, high_s: float, default_unit: str, rate_bytes: float) -> Parser[int]:
-    """Return a parser of durations, as the bytes that are read in that time at *rate_bytes* a second."""
-    seconds = duration(low_s, high_s, default_unit)
-    return Parser(seconds.domain, lambda text: round(seconds.parse(text) * rate_bytes))
 
 
 def stream_names() -> Parser[tuple[str, ...]]:

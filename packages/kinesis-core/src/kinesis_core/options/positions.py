@@ -28,12 +28,14 @@ from kinesis_core.options.foreign import (
     Document,
     is_application,
     is_checkpoint,
+    is_databricks_time,
     read_application,
     read_checkpoint,
+    read_databricks_time,
     read_number,
 )
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
-from kinesis_core.options.times import parse_java_time, parse_time
+from kinesis_core.options.times import parse_time
 
 __all__ = [
     "ForeignCheckpoint",
@@ -168,8 +170,8 @@ def _parse_object(document: Document, words: Words, in_stream: bool) -> Any:
         raise BadValueError("The JSON object must have at least one shard.")
     if is_application(document):
         return read_application(document, lambda shards: _parse_map(shards, words).cuts)
-    if "at_timestamp" in {key.lower() for key in document}:
-        return _parse_databricks_time(document)
+    if is_databricks_time(document):
+        return AtTimestamp(read_databricks_time(document))
     if any(_SHARD_ID.fullmatch(key) for key in document) or not all(map(_STREAM.fullmatch, document)):
         return _parse_map(document, words)
     if in_stream:
@@ -185,18 +187,6 @@ def _parse_in_stream(stream: str, value: Any, words: Words) -> Any:
     except (BadValueError, AttributeError, TypeError) as error:
         hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
         raise BadValueError(f"The position of stream {stream!r} is not valid.{hint}") from None
-
-
-def _parse_databricks_time(document: Document) -> AtTimestamp:
-    parts = {key.lower(): value for key, value in document.items()}
-    if set(parts) - {"at_timestamp", "format"} or len(parts) < len(document):
-        raise BadValueError("Only 'format' is accepted together with 'at_timestamp'.")
-    if isinstance(parts["at_timestamp"], int) and not isinstance(parts["at_timestamp"], bool):
-        parts["at_timestamp"] = str(parts["at_timestamp"])
-    if not all(isinstance(value, str) for value in parts.values()):
-        raise BadValueError("'at_timestamp' and 'format' must be texts.")
-    time = parts["at_timestamp"].strip()
-    return AtTimestamp(parse_java_time(time, parts["format"]) if "format" in parts else parse_time(time))
 
 
 def _parse_map(document: Document, words: Words) -> PerShard:

@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote, urlsplit
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import Alternatives, BadValueError, Option, Parser, awslabs
+from kinesis_core.options.option import Alternatives, BadValueError, Option, Parser
 from kinesis_core.options.parsers import integer, text
 from kinesis_core.options.table import Values
 
@@ -66,7 +66,6 @@ PROXY_ADDRESS = Option[str | None](
     default=None,
     default_text="not set",
     group=PROXY,
-    aliases=(awslabs("kinesis.sink.proxyAddress"),),
 )
 PROXY_PORT = Option[int](
     name="proxyPort",
@@ -74,7 +73,6 @@ PROXY_PORT = Option[int](
     parser=integer(1, 65535),
     default=443,
     group=PROXY,
-    aliases=(awslabs("kinesis.sink.proxyPort"),),
     needs=PROXY_ADDRESS,
 )
 PROXY_USERNAME = Option[str | None](
@@ -84,7 +82,6 @@ PROXY_USERNAME = Option[str | None](
     default=None,
     default_text="not set",
     group=PROXY,
-    aliases=(awslabs("kinesis.sink.proxyUsername"),),
     is_secret=True,
     needs=PROXY_ADDRESS,
 )
@@ -95,7 +92,6 @@ PROXY_PASSWORD = Option[str | None](
     default=None,
     default_text="not set",
     group=PROXY,
-    aliases=(awslabs("kinesis.sink.proxyPassword"),),
     is_secret=True,
     needs=PROXY_ADDRESS,
 )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
+from kinesis_core.options.foreign import aliases_of
 from kinesis_core.options.option import (
     Alternatives,
     BadValueError,
@@ -203,7 +204,7 @@ class OptionTable:
 def _list_spellings(options: tuple[Option[Any], ...]) -> Iterator[_Spelling]:
     for option in options:
         yield _Spelling(option.name, option, option.parser)
-        for alias in option.aliases:
+        for alias in aliases_of(option):
             yield _Spelling(alias.name, option, alias.parser or option.parser)
 
 

@@ -17,7 +17,7 @@ _ISO = re.compile(
     re.IGNORECASE,
 )
 _OFFSET = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d\d):?(\d\d)?")
-_ADD_ZONE = "Add Z or an offset such as +02:00: without a zone the time depends on the machine."
+ADD_ZONE = "Add Z or an offset such as +02:00: without a zone the time depends on the machine."
 _ZONE_HOURS = {"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6} | {
     "CST": -6,
     "CDT": -5,
@@ -25,20 +25,6 @@ _ZONE_HOURS = {"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "PST": -8, "PDT": -7, "MST":
     "EDT": -4,
 }
 """Java's meaning of these names. Other names are ambiguous."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_JAVA_TOKEN = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|[^a-zA-Z']+")
-_JAVA_FIELDS = {
-    "y": ("year", r"\d{4}"),
-    "u": ("year", r"\d{4}"),
-    "M": ("month", r"\d{1,2}"),
-    "d": ("day", r"\d{1,2}"),
-    "H": ("hour", r"\d{1,2}"),
-    "h": ("hour12", r"\d{1,2}"),
-    "a": ("half", r"[AP]M"),
-    "m": ("minute", r"\d{1,2}"),
-    "s": ("second", r"\d{1,2}"),
-    "S": ("fraction", r"\d{1,9}"),
-} | dict.fromkeys("zZXx", ("zone", r"[A-Z]{1,5}(?:[+-]\d\d:?\d\d)?|[+-]\d\d(?::?\d\d)?"))
 
 
 def parse_time(text: str) -> int:
@@ -55,30 +41,9 @@ def parse_time(text: str) -> int:
         raise BadValueError()
     year, month, day, hour, minute, second, fraction, zone = match.groups()
     if zone is None:
-        raise BadValueError(_ADD_ZONE)
+        raise BadValueError(ADD_ZONE)
     numbers = tuple(int(part or 0) for part in (year, month, day, hour, minute, second))
-    return _to_epoch_ms(numbers, fraction or "", zone)
-
-
-def parse_java_time(text: str, pattern: str) -> int:
-    """
-    Return the time *text*, which is written in the Java date format *pattern*.
-
-    A pattern may have the letters y M d H h a m s S z Z X x, quoted text and punctuation.
-
-    Raises:
-        BadValueError: The pattern has other letters or no zone, or the text does not match it.
-    """
-    match = re.fullmatch(_compile_java_pattern(pattern), text, re.IGNORECASE)
-    if match is None:
-        raise BadValueError(f"The time does not match its format {pattern!r}.")
-    parts = match.groupdict(default="")
-    if "zone" not in parts:
-        raise BadValueError(f"{_ADD_ZONE} In the format, XXX or ZZZ is the zone.")
-    hour = _read_hour(parts)
-    rest = tuple(int(parts.get(name) or 0) for name in ("minute", "second"))
-    numbers = (int(parts["year"]), _read_month(parts["month"]), int(parts["day"]), hour, *rest)
-    return _to_epoch_ms(numbers, parts.get("fraction", ""), parts["zone"])
+    return to_epoch_ms(numbers, fraction or "", zone)
 
 
 def _read_epoch(whole: str, fraction: str | None) -> int:
@@ -94,7 +59,7 @@ def _read_milliseconds(fraction: str) -> int:
     return int(fraction[:3].ljust(3, "0"))
 
 
-def _to_epoch_ms(numbers: tuple[int, ...], fraction: str, zone: str) -> int:
+def to_epoch_ms(numbers: tuple[int, ...], fraction: str, zone: str) -> int:
     year, month, day, hour, minute, second = numbers
     try:
         tzinfo = timezone(_read_offset(zone))
@@ -122,52 +87,3 @@ def _read_offset(zone: str) -> timedelta:
         raise BadValueError(f"The zone {zone!r} is not supported. Write an offset such as +02:00.")
     size = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
     return -size if match[1] == "-" else size
-
-
-def _compile_java_pattern(pattern: str) -> str:
-    expression, position, seen = "", 0, set[str]()
-    for token in _JAVA_TOKEN.finditer(pattern):
-        if token.start() != position:
-            break
-        position = token.end()
-        if token[2] is None:
-            literal = token[0] if token[1] is None else token[1].replace("''", "'") or "'"
-            expression += re.escape(literal)
-            continue
-        name, field = _read_java_field(token[2], len(token[0]))
-        if name in seen:
-            raise BadValueError(f"The format {pattern!r} has the {name} twice.")
-        seen.add(name)
-        expression += f"(?P<{name}>{field})"
-    if (
-        position != len(pattern)
-        or not {"year", "month", "day"} <= seen
-        or ("hour12" in seen) != ("half" in seen)
-    ):
-        raise BadValueError(f"The format {pattern!r} is not valid. An example is MM/dd/yyyy HH:mm:ss ZZZ.")
-    return expression
-
-
-def _read_java_field(letter: str, count: int) -> tuple[str, str]:
-    if letter not in _JAVA_FIELDS or (letter in "yu" and count not in (1, 4)):
-        raise BadValueError(f"The format has '{letter * count}', which is not supported.")
-    if letter == "M" and count >= 3:
-        return "month", "[a-z]{3,9}"
-    return _JAVA_FIELDS[letter]
-
-
-def _read_month(text: str) -> int:
-    if text.isdigit():
-        return int(text)
-    if text[:3].lower() not in _MONTHS:
-        raise BadValueError(f"The month {text!r} does not exist.")
-    return _MONTHS.index(text[:3].lower()) + 1
-
-
-def _read_hour(parts: dict[str, str]) -> int:
-    if "hour12" not in parts:
-        return int(parts.get("hour") or 0)
-    hour = int(parts["hour12"])
-    if not 1 <= hour <= 12:
-        raise BadValueError(f"The hour {hour} does not exist with AM or PM.")
-    return hour % 12 + (12 if parts["half"].upper() == "PM" else 0)

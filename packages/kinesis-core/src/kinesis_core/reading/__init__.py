@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from kinesis_core.reading.concurrent import PAGES_HELD, read_concurrently
     from kinesis_core.reading.polling import PollingRangeReader
-    from kinesis_core.reading.settings import SHARD_RATE_BYTES, FanOutSettings, ReadSettings
+    from kinesis_core.reading.settings import FanOutSettings, ReadSettings
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -32,7 +32,7 @@ else:
             ),
             "kinesis_core.reading.concurrent": "PAGES_HELD read_concurrently",
             "kinesis_core.reading.polling": "PollingRangeReader",
-            "kinesis_core.reading.settings": "SHARD_RATE_BYTES FanOutSettings ReadSettings",
+            "kinesis_core.reading.settings": "FanOutSettings ReadSettings",
         },
     )
 
@@ -45,7 +45,6 @@ __all__ = [
     "PAGES_HELD",
     "PollingRangeReader",
     "ReadSettings",
-    "SHARD_RATE_BYTES",
     "Source",
     "UserRecord",
     "find_columns",

@@ -7,13 +7,8 @@ import math
 from attrs import frozen
 
 from kinesis_core.aws import FanOutTransport
+from kinesis_core.model import SHARD_RATE_BYTES
 
-SHARD_RATE_BYTES = 2 * 1024 * 1024
-"""
-Bytes a second that GetRecords returns of one shard at most, to all its polling consumers together.
-
-Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
-"""
 UNKNOWN_RECORD_BYTES = 50 * 1024
 """What a record is taken to have before the first one is known: as many as an aggregate of the Kinesis Producer Library."""
 

@@ -12,6 +12,7 @@ from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
+    IGNORED_BY_SINK,
     KAFKA_SINK_HINTS,
     SPARK_OPTIONS,
     STREAM_ARN,
@@ -24,7 +25,6 @@ from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
 from spark_kinesis_sink.options.writing import (
     AGGREGATION_ENABLED,
     AGGREGATION_MAX_SIZE,
-    IGNORED_BY_SINK,
     MAX_CONNECTIONS,
     RECORD_MAX_BUFFERED_TIME,
     RECORD_TTL,

@@ -1,20 +1,15 @@
-"""The options that only the sink has, each declared once, and the names that have no effect on a sink."""
+"""The options that only the sink has, each declared once."""
 
 from __future__ import annotations
 
 from kinesis_core.options import (
-    IgnoredOption,
     Option,
     Scope,
-    awslabs,
     boolean,
-    clamped_duration,
     duration,
     integer,
-    qubole,
 )
 from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
-from spark_kinesis_sink.options.source_names import SOURCE_NAMES
 
 WRITING = "Writing"
 _DAY_S = 86400
@@ -31,7 +26,6 @@ AGGREGATION_ENABLED = Option[bool](
     default=_DEFAULTS.aggregation_enabled,
     group=WRITING,
     scope=Scope.SINK,
-    aliases=(awslabs("kinesis.sink.aggregationEnabled"), qubole("kinesis.executor.aggregationEnabled")),
 )
 AGGREGATION_MAX_SIZE = Option[int](
     name="aggregationMaxSize",
@@ -49,10 +43,6 @@ RECORD_MAX_BUFFERED_TIME = Option[float](
     default=_DEFAULTS.record_max_buffered_time_s,
     group=WRITING,
     scope=Scope.SINK,
-    aliases=(
-        awslabs("kinesis.sink.recordMaxBufferedTimeMs", clamped_duration(0, _LONGEST_BUFFERED_S, "ms")),
-        qubole("kinesis.executor.recordMaxBufferedTime"),
-    ),
 )
 MAX_CONNECTIONS = Option[int](
     name="maxConnections",
@@ -61,7 +51,6 @@ MAX_CONNECTIONS = Option[int](
     default=_DEFAULTS.max_connections,
     group=WRITING,
     scope=Scope.SINK,
-    aliases=(awslabs("kinesis.sink.maxConnections"), qubole("kinesis.executor.maxConnections")),
 )
 RECORD_TTL = Option[float](
     name="recordTtlMs",
@@ -71,7 +60,6 @@ RECORD_TTL = Option[float](
     default=_DEFAULTS.record_ttl_s,
     group=WRITING,
     scope=Scope.SINK,
-    aliases=(awslabs("kinesis.sink.recordTtl", clamped_duration(0.1, _DAY_S, "ms")),),
 )
 
 WRITING_OPTIONS = (
@@ -80,17 +68,4 @@ WRITING_OPTIONS = (
     RECORD_MAX_BUFFERED_TIME,
     MAX_CONNECTIONS,
     RECORD_TTL,
-)
-
-IGNORED_BY_SINK = (
-    IgnoredOption(
-        names=(
-            "flushWaitTimeMs",
-            "kinesis.sink.flushWaitTimeMs",
-            "kniesis.executor.flushwaittimemillis",
-            "kinesis.executor.flushWaitTimeMillis",
-        ),
-        reason=f"a task waits until its rows are written, unless a shard accepts nothing for {RECORD_TTL.name}",
-    ),
-    IgnoredOption(names=("kinesis.getRecords.*", *SOURCE_NAMES), reason="it is an option of the source"),
 )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     Alternatives,
     Option,
     Scope,
-    awslabs,
     byte_size,
-    bytes_read_in,
-    databricks,
     duration,
     integer,
     or_none,
-    qubole,
 )
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.reading import SHARD_RATE_BYTES, ReadSettings
+from kinesis_core.reading import ReadSettings
 from spark_kinesis_source.options.rates import show_rate
 
 HOW_MUCH = "How much, how fast"
@@ -42,10 +39,6 @@ MAX_RECORDS_PER_SHARD = Option[int](
     default=100_000,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.maxFetchRecordsPerShard"),
-        qubole("kinesis.executor.maxFetchRecordsPerShard"),
-    ),
 )
 MAX_BYTES_PER_SHARD = Option[int | None](
     name="maxBytesPerShard",
@@ -58,11 +51,6 @@ MAX_BYTES_PER_SHARD = Option[int | None](
     default_text="no limit",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.maxFetchTimePerShardSec", bytes_read_in(0.001, _DAY_S, "s", SHARD_RATE_BYTES)),
-        qubole("kinesis.executor.maxFetchTimeInMs", bytes_read_in(0.001, _DAY_S, "ms", SHARD_RATE_BYTES)),
-        databricks("maxFetchDuration", bytes_read_in(0.001, _DAY_S, "ms", SHARD_RATE_BYTES)),
-    ),
 )
 MAX_RECORDS_PER_TRIGGER = Option[int | None](
     name="maxRecordsPerTrigger",
@@ -87,7 +75,6 @@ MAX_BYTES_PER_BATCH = Option[int | None](
     default_text="no limit",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(databricks("fetchBufferSize"),),
 )
 MIN_RECORDS_PER_TRIGGER = Option[int](
     name="minRecordsPerTrigger",
@@ -136,7 +123,6 @@ SHARDS_PER_TASK = Option[int](
     default=_READ.threads,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(databricks("shardsPerTask"),),
 )
 MAX_PARTITIONS = Option[int | None](
     name="maxPartitions",
@@ -149,7 +135,6 @@ MAX_PARTITIONS = Option[int | None](
     default_text="as many as `shardsPerTask` requires",
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(databricks("maxPartitions"),),
 )
 SHARD_DISCOVERY_INTERVAL = Option[float](
     name="shardDiscoveryInterval",
@@ -161,11 +146,6 @@ SHARD_DISCOVERY_INTERVAL = Option[float](
     default=_PLAN.shard_discovery_interval_s,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.describeShardInterval"),
-        qubole("kinesis.client.describeShardInterval"),
-        databricks("shardFetchInterval"),
-    ),
 )
 PLANNING_THREADS = Option[int](
     name="planningThreads",
@@ -174,7 +154,6 @@ PLANNING_THREADS = Option[int](
     default=8,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.checkNewRecordThreads"), qubole("kinesis.client.maxParallelThreads")),
 )
 PLAN_BUDGET = Option[float | None](
     name="planBudget",

@@ -5,16 +5,12 @@ from __future__ import annotations
 from enum import Enum
 
 from kinesis_core.aws import FanOutTransport
+from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     Alternatives,
     Option,
-    Parser,
     Scope,
-    awslabs,
     boolean,
-    clamped_duration,
-    clamped_integer,
-    databricks,
     duration,
     integer,
     list_of,
@@ -22,7 +18,7 @@ from kinesis_core.options import (
     one_of,
     text,
 )
-from kinesis_core.reading import SHARD_RATE_BYTES, FanOutSettings
+from kinesis_core.reading import FanOutSettings
 from spark_kinesis_source.options.rates import show_rate
 
 FAN_OUT = "Enhanced fan-out"
@@ -47,11 +43,6 @@ class ConsumerIdType(Enum):
     ARN = "ARN"
 
 
-def _negated() -> Parser[bool]:
-    """Return a parser of the opposite of the given boolean."""
-    return Parser(boolean().domain, lambda value: not boolean().parse(value))
-
-
 CONSUMER_TYPE = Option[ReadMode](
     name="consumerType",
     meaning=(
@@ -70,7 +61,6 @@ CONSUMER_TYPE = Option[ReadMode](
     default=ReadMode.POLLING,
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.consumerType"), databricks("consumerMode")),
 )
 CONSUMER_NAME = Option[str | None](
     name="consumerName",
@@ -83,7 +73,6 @@ CONSUMER_NAME = Option[str | None](
     default_text="`consumerNamePrefix` followed by the name of the stream",
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.consumerName"), databricks("consumerName")),
 )
 CONSUMER_NAME_PREFIX = Option[str](
     name="consumerNamePrefix",
@@ -92,7 +81,6 @@ CONSUMER_NAME_PREFIX = Option[str](
     default="spark_",
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(databricks("consumerNamePrefix"),),
 )
 CONSUMER_ARN = Option[tuple[str, ...]](
     name="consumerARN",
@@ -119,7 +107,6 @@ REGISTERED_CONSUMER_ID = Option[str | None](
     default_text="not set",
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(databricks("registeredConsumerId"),),
 )
 REGISTERED_CONSUMER_ID_TYPE = Option[ConsumerIdType](
     name="registeredConsumerIdType",
@@ -128,7 +115,6 @@ REGISTERED_CONSUMER_ID_TYPE = Option[ConsumerIdType](
     default=ConsumerIdType.NAME,
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(databricks("registeredConsumerIdType"),),
     needs=REGISTERED_CONSUMER_ID,
 )
 KEEP_CONSUMER = Option[bool](
@@ -141,7 +127,6 @@ KEEP_CONSUMER = Option[bool](
     default=False,
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(databricks("requireConsumerDeregistration", _negated()),),
 )
 SUBSCRIBE_TIMEOUT = Option[float](
     name="subscribeTimeout",
@@ -153,10 +138,6 @@ SUBSCRIBE_TIMEOUT = Option[float](
     default=_DEFAULTS.timeout_s,
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.subscribeToShard.timeoutSec", clamped_duration(1, _HOUR_S, "s", least_s=0)),
-        databricks("registerConsumerTimeoutInterval"),
-    ),
 )
 SUBSCRIBE_RETRIES = Option[int](
     name="subscribeRetries",
@@ -165,7 +146,6 @@ SUBSCRIBE_RETRIES = Option[int](
     default=_DEFAULTS.retries,
     group=FAN_OUT,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.subscribeToShard.maxRetries", clamped_integer(0, _MOST_RETRIES, "retries")),),
 )
 FAN_OUT_FALLBACK = Option[bool](
     name="fanOutFallback",

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     Alternatives,
     Option,
     Scope,
-    awslabs,
     boolean,
-    clamped_duration,
-    databricks,
     duration,
     integer,
-    qubole,
 )
-from kinesis_core.reading import SHARD_RATE_BYTES, ReadSettings
+from kinesis_core.reading import ReadSettings
 from spark_kinesis_source.options.batches import HOW_MUCH
 from spark_kinesis_source.options.rates import rate, show_rate
 
@@ -28,11 +25,6 @@ MAX_RECORDS_PER_FETCH = Option[int](
     default=_READ.max_records_per_fetch,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.getRecords.numberOfRecordsPerFetch"),
-        qubole("kinesis.executor.maxRecordPerRead"),
-        databricks("maxRecordsPerFetch"),
-    ),
 )
 MIN_FETCH_PERIOD = Option[float](
     name="minFetchPeriod",
@@ -44,10 +36,6 @@ MIN_FETCH_PERIOD = Option[float](
     default=_READ.min_fetch_period_s,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.getRecords.fetchIntervalMs", clamped_duration(0, _LONGEST_PERIOD_S, "ms")),
-        databricks("minFetchPeriod"),
-    ),
 )
 ADD_IDLE_TIME = Option[bool](
     name="addIdleTimeBetweenReads",
@@ -59,7 +47,6 @@ ADD_IDLE_TIME = Option[bool](
     default=False,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(qubole("kinesis.executor.addIdleTimeBetweenReads"),),
 )
 IDLE_TIME = Option[float](
     name="idleTimeBetweenReadsInMs",
@@ -68,7 +55,6 @@ IDLE_TIME = Option[float](
     default=1.0,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(qubole("kinesis.executor.idleTimeBetweenReadsInMs"),),
 )
 MAX_FETCH_RATE = Option[float](
     name="maxFetchRate",
@@ -80,7 +66,6 @@ MAX_FETCH_RATE = Option[float](
     default=_READ.max_fetch_rate_bytes,
     group=HOW_MUCH,
     scope=Scope.SOURCE,
-    aliases=(databricks("maxFetchRate"),),
 )
 DEAGGREGATE = Option[bool](
     name="deaggregate",

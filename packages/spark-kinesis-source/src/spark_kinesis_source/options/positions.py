@@ -7,12 +7,9 @@ from kinesis_core.options import (
     WHERE,
     Option,
     Scope,
-    awslabs,
     boolean,
-    databricks,
     duration,
     ending_position,
-    qubole,
     starting_position,
 )
 from kinesis_core.planning import PlanSettings
@@ -42,11 +39,6 @@ STARTING_POSITION = Option[StartingPosition | None](
     default_text=f"{_START.show(STREAMING_START)} for a streaming query, {_START.show(BATCH_START)} for a batch read",
     group=WHERE,
     scope=Scope.SOURCE,
-    aliases=(
-        awslabs("kinesis.startingPosition"),
-        qubole("startingPosition"),
-        databricks("initialPosition"),
-    ),
 )
 ENDING_POSITION = Option[EndingPosition](
     name="endingPosition",
@@ -71,7 +63,6 @@ FAIL_ON_DATA_LOSS = Option[bool](
     default=_PLAN.fail_on_data_loss,
     group=WHERE,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.failOnDataLoss"), qubole("failOnDataLoss")),
 )
 TRIM_HORIZON_MARGIN = Option[float](
     name="trimHorizonMargin",

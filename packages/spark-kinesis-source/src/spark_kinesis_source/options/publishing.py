@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from kinesis_core.options import Option, Scope, awslabs, matching, one_of, url
+from kinesis_core.options import Option, Scope, matching, one_of, url
 
 PUBLISHING = "Publishing progress"
 
@@ -28,7 +28,6 @@ METADATA_COMMITTER_TYPE = Option[ProgressStore](
     default=ProgressStore.SPARK,
     group=PUBLISHING,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.metadataCommitterType"),),
 )
 DYNAMODB_TABLE_NAME = Option[str | None](
     name="dynamodbTableName",
@@ -44,7 +43,6 @@ DYNAMODB_TABLE_NAME = Option[str | None](
     ),
     group=PUBLISHING,
     scope=Scope.SOURCE,
-    aliases=(awslabs("kinesis.dynamodb.tableName"),),
 )
 DYNAMODB_ENDPOINT_URL = Option[str | None](
     name="dynamodbEndpointUrl",

@@ -20,6 +20,7 @@ from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
     FREEZE_WORKER_HEAP,
+    IGNORED_BY_SOURCE,
     KAFKA_SOURCE_HINTS,
     SPARK_OPTIONS,
     OptionTable,
@@ -59,7 +60,6 @@ from spark_kinesis_source.options.fetching import (
     MIN_FETCH_PERIOD,
     PERIOD_ALTERNATIVES,
 )
-from spark_kinesis_source.options.foreign import IGNORED_BY_SOURCE
 from spark_kinesis_source.options.lease_table import LeaseTableOptions, read_lease_table
 from spark_kinesis_source.options.positions import (
     BATCH_START,

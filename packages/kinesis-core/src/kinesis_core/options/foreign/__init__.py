@@ -1,19 +1,33 @@
-"""What users of other connectors bring along: their names of options, their checkpoints, and their dates."""
+"""
+What users of other connectors bring along: their names of options, their checkpoints, and their dates.
+
+Each connector has a table of its own.
+"""
 
 from kinesis_core.options.foreign.applications import is_application, read_application
 from kinesis_core.options.foreign.checkpoints import Document, is_checkpoint, read_checkpoint, read_number
-from kinesis_core.options.foreign.forms import clamped_duration, clamped_integer
+from kinesis_core.options.foreign.connectors import Origin
+from kinesis_core.options.foreign.databricks import DATABRICKS_ROLE, DATABRICKS_SESSION, SERVICE_CREDENTIAL
+from kinesis_core.options.foreign.dates import is_databricks_time, read_databricks_time
 from kinesis_core.options.foreign.kafka import KAFKA_SINK_HINTS, KAFKA_SOURCE_HINTS
+from kinesis_core.options.foreign.names import IGNORED_BY_SINK, IGNORED_BY_SOURCE, aliases_of
 
 __all__ = [
+    "DATABRICKS_ROLE",
+    "DATABRICKS_SESSION",
     "Document",
+    "IGNORED_BY_SINK",
+    "IGNORED_BY_SOURCE",
     "KAFKA_SINK_HINTS",
     "KAFKA_SOURCE_HINTS",
-    "clamped_duration",
-    "clamped_integer",
+    "Origin",
+    "SERVICE_CREDENTIAL",
+    "aliases_of",
     "is_application",
     "is_checkpoint",
+    "is_databricks_time",
     "read_application",
     "read_checkpoint",
+    "read_databricks_time",
     "read_number",
 ]

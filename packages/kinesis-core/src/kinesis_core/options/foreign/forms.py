@@ -1,38 +1,65 @@
-"""Parsers for names of other connectors that accept larger values than our options. Those count as our nearest value."""
+"""Forms of values that other connectors' names have: other units, larger values, the opposite."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from kinesis_core.model import SHARD_RATE_BYTES
+from kinesis_core.options.foreign.connectors import Form
 from kinesis_core.options.option import Parser
-from kinesis_core.options.parsers import N, duration, integer
+from kinesis_core.options.parsers import boolean, duration, integer, url
+
+_SHORTEST_READ_S = 0.001
+_LONGEST_READ_S = 86_400
 
 
-def clamped_integer(low: int, high: int, unit: str = "") -> Parser[int]:
-    """Return a parser of whole numbers from *low*. Those above *high* count as *high*."""
-    domain = f"{integer(low, high, unit).domain}; a larger value counts as {high}"
-    return _clamp(integer(low, None), domain, low, high)
+def clamped_integer(ours: Parser[int]) -> Parser[int]:
+    """Return a parser of whole numbers. Those above our range count as our highest."""
+    return _clamp(integer(ours.low, None), ours, f"{ours.domain}; a larger value counts as {ours.high}")
 
 
-def clamped_duration(
-    low_s: float, high_s: float, default_unit: str, *, least_s: float | None = None
-) -> Parser[float]:
+def clamped(unit: str, *, least_s: float | None = None) -> Form:
     """
-    Return a parser of durations. Those above *high_s* count as *high_s*.
+    Return the form of durations in *unit* of which those above our range count as our longest.
 
-    Those from *least_s* to *low_s* count as *low_s*. Without *least_s* they are refused.
+    Those from *least_s* to our shortest count as our shortest. Without *least_s* they are refused.
     """
-    wide = duration(low_s if least_s is None else least_s, math.inf, default_unit)
-    narrow = duration(low_s, high_s, default_unit)
-    domain = f"{narrow.domain}; a larger value counts as {narrow.show(high_s)}"
-    if least_s is not None:
-        domain += f", a smaller one as {narrow.show(low_s)}"
-    return _clamp(wide, domain, low_s, high_s)
+
+    def form(ours: Parser[float]) -> Parser[float]:
+        wide = duration(ours.low if least_s is None else least_s, math.inf, unit)
+        domain = f"{in_unit(unit)(ours).domain}; a larger value counts as {ours.show(ours.high)}"
+        if least_s is not None:
+            domain += f", a smaller one as {ours.show(ours.low)}"
+        return _clamp(wide, ours, domain)
+
+    return form
 
 
-def _clamp(wide: Parser[N], domain: str, low: N, high: N) -> Parser[N]:
-    def parse(text: str) -> N:
-        return min(max(wide.parse(text), low), high)
+def in_unit(unit: str) -> Form:
+    """Return the form of our durations in which a number without a unit counts *unit*."""
+    return lambda ours: duration(ours.low, ours.high, unit)
+
+
+def read_in(unit: str) -> Form:
+    """Return the form of durations that stand for what a shard delivers in that time, in bytes."""
+    seconds = duration(_SHORTEST_READ_S, _LONGEST_READ_S, unit)
+    return lambda _: Parser(seconds.domain, lambda text: round(seconds.parse(text) * SHARD_RATE_BYTES))
+
+
+def negated(ours: Parser[bool]) -> Parser[bool]:
+    """Return a parser of the opposite of the given boolean."""
+    return Parser(ours.domain, lambda text: not boolean().parse(text))
+
+
+def or_host(_: Parser[str]) -> Parser[str]:
+    """Return a parser of URLs that may be a host alone."""
+    return url(default_scheme="https")
+
+
+def _clamp(wide: Parser[Any], ours: Parser[Any], domain: str) -> Parser[Any]:
+    def parse(text: str) -> Any:
+        return min(max(wide.parse(text), ours.low), ours.high)
 
     def ignored_reason(text: str) -> str:
         nearest = parse(text)

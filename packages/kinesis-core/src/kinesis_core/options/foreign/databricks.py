@@ -1,0 +1,58 @@
+"""The connector of Databricks: https://docs.databricks.com/aws/en/connect/streaming/kinesis."""
+
+from __future__ import annotations
+
+from kinesis_core.options.foreign.connectors import NO_SUCH_SETTING, Connector, Origin
+from kinesis_core.options.foreign.forms import negated, or_host, read_in
+from kinesis_core.options.option import Unsupported
+
+DATABRICKS_ROLE = "roleArn"
+DATABRICKS_SESSION = "spark-kinesis"
+"""The name of the role session where the user sets `roleArn` only: Databricks does not require a name."""
+DATABRICKS = Connector(
+    Origin.DATABRICKS,
+    {
+        "streamName": "streamName",
+        "streamARN": "streamARN",
+        "region": "region",
+        "endpointUrl": ("endpoint", or_host),
+        "awsAccessKeyId": "awsAccessKey",
+        "awsSecretKey": "awsSecretKey",
+        "sessionToken": "sessionToken",
+        "stsRoleArn": DATABRICKS_ROLE,
+        "stsSessionName": "roleSessionName",
+        "stsExternalId": "roleExternalId",
+        "stsEndpointUrl": ("stsEndpoint", or_host),
+        "startingPosition": "initialPosition",
+        "maxBytesPerShard": ("maxFetchDuration", read_in("ms")),
+        "maxBytesPerBatch": "fetchBufferSize",
+        "shardsPerTask": "shardsPerTask",
+        "maxPartitions": "maxPartitions",
+        "shardDiscoveryInterval": "shardFetchInterval",
+        "maxRecordsPerFetch": "maxRecordsPerFetch",
+        "minFetchPeriod": "minFetchPeriod",
+        "maxFetchRate": "maxFetchRate",
+        "consumerType": "consumerMode",
+        "consumerName": "consumerName",
+        "consumerNamePrefix": "consumerNamePrefix",
+        "registeredConsumerId": "registeredConsumerId",
+        "registeredConsumerIdType": "registeredConsumerIdType",
+        "keepConsumer": ("requireConsumerDeregistration", negated),
+        "subscribeTimeout": "registerConsumerTimeoutInterval",
+    },
+    ignored_by_source={
+        "maxShardsPerDescribe": NO_SUCH_SETTING,
+        "coalesceThresholdBlockSize": NO_SUCH_SETTING,
+        "coalesceBinSize": NO_SUCH_SETTING,
+        "deregisterConsumerTimeoutInterval": NO_SUCH_SETTING,
+        "consumerRefreshInterval": NO_SUCH_SETTING,
+    },
+)
+SERVICE_CREDENTIAL = Unsupported(
+    names=("serviceCredential",),
+    feature="Unity Catalog's service credentials",
+    instead=(
+        "Set 'stsRoleArn', 'awsProfile', 'awsAccessKeyId' or 'credentialProviderClass', or none of them for botocore's "
+        "credential chain."
+    ),
+)

@@ -156,7 +156,7 @@ def test_a_stream_is_the_same_by_name_and_by_arn(emulator: Emulator) -> None:
 @pytest.mark.parametrize(("code", "status"), [("InternalFailure", 500), ("LimitExceededException", 400)])
 def test_a_worker_calls_once(emulator: Emulator, code: str, status: int) -> None:
     """A failed or throttled call of a worker is one attempt: it repeats the call later, and can be closed in between."""
-    api = opened(emulator)._threads.worker.sources[None].api
+    api = opened(emulator)._threads.worker.leases.sources[None].api
     seen: list[str] = []
 
     def fail(request: Request) -> Fault:
@@ -202,7 +202,7 @@ def test_leases_without_their_stream(emulator: Emulator, tmp_path: Path) -> None
             batch = next(group)
             assert [record.data for record in batch.records()] == [data]
             batch.commit()
-            table, key = group._threads.worker.table, batch.shard_id
+            table, key = group._threads.worker.leases.table, batch.shard_id
         names = {item.get("streamIdentifier") for item in table.scan() if item["leaseKey"] == key}
         assert {str(name).split(":")[1] for name in names} == {"orders"}
         for shard in (SHARD, "shardId-000000000001"):

@@ -12,16 +12,17 @@ from attrs import define, field, frozen
 from kinesis_consumer import LeaseLostError
 from kinesis_consumer.assignment import Mode
 from kinesis_consumer.delivery import Batch, ShardReader
+from kinesis_consumer.leases.life import is_out
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, Source, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, LeaseHolder, Source, Worker
 from kinesis_core import ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, Item, Lease, Value, read_lease
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary
 from kinesis_core.planning import PlanSettings, ShardPages
 from property.group_ledger import Ledger
-from property.simulation import Process, SimulatedLock, Simulation
+from property.simulation import Process, SimulatedCondition, Simulation
 from support.fake_stream import FakeStream
 
 T = TypeVar("T")
@@ -129,14 +130,13 @@ class Member:
         pages = ShardPages.of("orders", api, PlanSettings(), self.wall_clock, self.rng)
         initial_ms = group.initial.epoch_ms if isinstance(group.initial, AtTimestamp) else None
         sources: dict[str | None, Source] = {None: Source("orders", pages, api, initial_ms)}
-        self.worker = SimulatedWorker(
+        leases = SimulatedLeases(
             self.name, table, sources, group.settings, process, Callbacks(), process.wake
         )
+        self.worker = Worker(leases)
         keeper = LeaseKeeper(table, {None: api}, group.initial, process)
         tables = GroupTables(table)
-        self.coordinator = Coordinator(
-            self.worker, tables, keeper, process, self.wall_clock, self.rng, group.mode
-        )
+        self.coordinator = Coordinator(leases, tables, keeper, process, self.wall_clock, self.rng, group.mode)
         process.start("user", lambda: self._run(pages))
 
     def _run(self, pages: ShardPages) -> None:
@@ -154,7 +154,7 @@ class Member:
 
     def _renew(self) -> None:
         while not self.is_closing:
-            self.process.sleep(min(self.worker.renew(), LONGEST_WAIT_S))
+            self.process.sleep(min(self.worker.leases.renew(), LONGEST_WAIT_S))
 
     def _coordinate(self) -> None:
         while not self.is_stopping:
@@ -176,7 +176,8 @@ class Member:
         """Do what a program does: take some batches, process them, and commit them in some order."""
         batches: list[Batch] = []
         while len(batches) < 1 + self.rng.randrange(3) and (batch := self.worker.take()) is not None:
-            reader = next(each for each in self.worker.readers() if each.out is batch)
+            readers = self.worker.leases.shards.readers()
+            reader = next(each for each in readers if is_out(each.hand, batch))
             self.group.ledger.deliver(self.name, batch, reader)
             batches.append(batch)
         if not batches:
@@ -261,15 +262,15 @@ class Member:
                 self.process.sleep(0)
 
 
-class SimulatedWorker(Worker):
-    """A worker whose threads wait for each other in simulated time."""
+class SimulatedLeases(LeaseHolder):
+    """Leases of a worker whose threads wait for each other in simulated time."""
 
     def gain(self, lease: Lease, sent_s: float) -> None:
         super().gain(lease, sent_s)
         assert isinstance(self.clock, Process)
-        for held in [*(reader.held for reader in self.readers()), *self.finished()]:
-            if not isinstance(held._lock, SimulatedLock):
-                held._lock = SimulatedLock(self.clock.simulation)  # type: ignore[assignment]
+        for held in [*(reader.held for reader in self.shards.readers()), *self.shards.finished()]:
+            if not isinstance(held.lock, SimulatedCondition):
+                held.lock = SimulatedCondition(self.clock.simulation)  # type: ignore[assignment]
 
 
 @frozen
@@ -396,8 +397,8 @@ class SimulatedGroup:
 
     def readers_of(self, key: str) -> Iterator[tuple[str, ShardReader]]:
         for member in self.alive():
-            for reader in member.worker.readers():
-                if reader.held.key == key:
+            for reader in member.worker.leases.shards.readers():
+                if reader.key == key:
                     yield member.name, reader
 
     def is_out(self, member: Member) -> bool:

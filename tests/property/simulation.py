@@ -1,7 +1,7 @@
 """
 Programs with several threads over one simulated time, of which one runs at a time: their histories can be repeated exactly.
 
-A thread runs until it sleeps, or waits for a lock that another one has. Then the one that is due first runs. So threads meet where they
+A thread runs until it sleeps, or waits for its turn. Then the one that is due first runs. So threads meet where they
 make calls, which take simulated time, and each meeting that calls allow can be produced.
 """
 
@@ -190,8 +190,8 @@ class Simulation:
 
 
 @define(eq=False)
-class SimulatedLock:
-    """A lock, which its owner may take again, for threads of a simulation."""
+class SimulatedCondition:
+    """A condition for threads of a simulation. No call is made by a thread that has it, so no other thread meets it."""
 
     simulation: Simulation
     _owner: Task | None = None
@@ -199,11 +199,8 @@ class SimulatedLock:
     _waiting: deque[Task] = field(factory=deque)
 
     def __enter__(self) -> None:
-        task = self.simulation.running
-        while self._owner not in (None, task):
-            self._waiting.append(task)
-            self.simulation.pause()
-        self._owner = task
+        assert self._owner in (None, self.simulation.running), "a call was made with a lock"
+        self._owner = self.simulation.running
         self._count += 1
 
     def __exit__(
@@ -212,5 +209,17 @@ class SimulatedLock:
         self._count -= 1
         if not self._count:
             self._owner = None
-            if self._waiting:
-                self.simulation.schedule(self._waiting.popleft(), 0)
+
+    def wait_for(self, is_true: Callable[[], bool]) -> None:
+        task, count = self.simulation.running, self._count
+        while not is_true():
+            self._owner, self._count = None, 0
+            self._waiting.append(task)
+            try:
+                self.simulation.pause()
+            finally:
+                self._owner, self._count = task, count
+
+    def notify(self) -> None:
+        if self._waiting:
+            self.simulation.schedule(self._waiting.popleft(), 0)

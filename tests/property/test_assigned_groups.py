@@ -59,9 +59,9 @@ class Member:
 
     def hand_over(self) -> None:
         for key, lease in list(self.held.items()):
-            if lease.is_leaving:
+            if lease.is_handing_over:
                 del self.held[key]
-                lease.leave(None)
+                lease.release(None)
 
     def discover(self) -> None:
         for key in self.table.keys_of_owner(self.name):
@@ -69,7 +69,7 @@ class Member:
             found = read_lease(item) if item else None
             if found is None or found.owner != self.name or found.checkpoint_owner is not None:
                 continue
-            lease = HeldLease(found, self.name, self.table, self.clock, DURATION_S, self.clock.now_s())
+            lease = HeldLease.of(found, self.name, self.table, self.clock, DURATION_S, self.clock.now_s())
             with suppress(LeaseLostError):
                 lease.renew()  # until then another worker may have been given the lease
                 self.held[key] = lease
@@ -84,7 +84,7 @@ class Member:
         self.reports.delete()
         self.lock.release()
         for lease in self.held.values():
-            lease.leave(None)
+            lease.release(None)
 
     def kill(self) -> None:
         self.is_running = False

@@ -89,7 +89,7 @@ def turn(threads: WorkerThreads, clock: FakeClock) -> None:
     for _ in range(8):
         clock.sleep(1)
         threads.coordinator.step()
-        threads.worker.renew()
+        threads.worker.leases.renew()
         for reader in threads.worker.due_readers():
             threads.worker.advance(reader)
         while (batch := threads.worker.take()) is not None:
@@ -112,7 +112,7 @@ def test_a_lease_that_is_malformed_at_the_start(junk: dict[str, Any], mode: Mode
     table.create(SPOILED, {**whole(SPOILED), **junk})
     threads, clock = worker_of(table, mode)
     turn(threads, clock)
-    assert GOOD in threads.worker.held()
+    assert GOOD in threads.worker.leases.shards.held()
     assert read_lease(table.get(GOOD) or {}).checkpoint.is_number
     threads.coordinator.close()
 
@@ -124,10 +124,10 @@ def test_a_lease_that_is_spoilt_while_it_is_held(junk: dict[str, Any], mode: Mod
     table = MemoryTable()
     threads, clock = worker_of(table, mode)
     turn(threads, clock)
-    assert threads.worker.held() == {GOOD, SPOILED}
+    assert threads.worker.leases.shards.held() == {GOOD, SPOILED}
     table.update(Update(SPOILED, {}, junk))
     turn(threads, clock)
-    assert GOOD in threads.worker.held()
+    assert GOOD in threads.worker.leases.shards.held()
     threads.coordinator.close()
 
 
@@ -140,4 +140,4 @@ def test_an_item_whose_key_is_none_of_a_lease(key: str, mode: Mode) -> None:
         table.create(each, whole(SPOILED if each == key else each))
     threads, clock = worker_of(table, mode)
     turn(threads, clock)
-    assert threads.worker.held() == {GOOD, SPOILED}
+    assert threads.worker.leases.shards.held() == {GOOD, SPOILED}

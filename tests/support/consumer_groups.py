@@ -11,7 +11,7 @@ from kinesis_consumer import Callbacks, ConsumerGroup, GroupSettings
 from kinesis_consumer.assignment import Mode
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import ItemTable, MemoryTable
-from kinesis_consumer.worker import Coordinator, GroupTables, Source, Worker, WorkerThreads
+from kinesis_consumer.worker import Coordinator, GroupTables, LeaseHolder, Source, Worker, WorkerThreads
 from kinesis_core.clock import Clock, SteadyClock, SystemClock
 from kinesis_core.leases import Lease, is_lease, read_lease
 from kinesis_core.model import TrimHorizon
@@ -61,11 +61,13 @@ def new_group(
     tables = tables or GroupTables(table or MemoryTable())
     leases, steady = tables.leases, clock or QuickClock()
     sources = {stream_id: _source(stream, stream_id) for stream_id, stream in by_id.items()}
-    member = Worker(worker, leases, sources, settings, steady, callbacks or Callbacks())
+    member = LeaseHolder(worker, leases, sources, settings, steady, callbacks or Callbacks())
     keeper = LeaseKeeper(leases, by_id, TrimHorizon(), steady)
     rng = random.Random(1)
     coordinator = Coordinator(member, tables, keeper, steady, SystemClock(), rng, mode)
-    return ConsumerGroup("billing", worker, WorkerThreads(member, coordinator, settings.fetch_threads))
+    return ConsumerGroup(
+        "billing", worker, WorkerThreads(Worker(member), coordinator, settings.fetch_threads)
+    )
 
 
 def _source(stream: FakeStream, stream_id: str | None) -> Source:

@@ -18,17 +18,6 @@ from unit.kinesis_consumer.lease_faults import FaultyTable
 
 
 @define
-class NoOwner:
-    """Owns batches of a test, which commits them by their reader."""
-
-    def commit(self, batch: Batch) -> None:
-        raise NotImplementedError
-
-    def is_ours(self, batch: Batch) -> bool:  # noqa: ARG002 - the owner's signature
-        return True
-
-
-@define
 class OneShard:
     """One shard, its lease, and readers of it one after the other, as of workers that crash."""
 
@@ -59,7 +48,7 @@ class OneShard:
         sent_s = self.clock.now_s()
         item = self.table.table.update(updates.take(self.lease(), name))
         assert item is not None
-        return HeldLease(
+        return HeldLease.of(
             read_lease(item), name, self.table, self.clock, self.settings.lease_duration_s, sent_s
         )
 
@@ -69,7 +58,13 @@ class OneShard:
         pages = ShardPages.of("orders", self.stream, plan, self.clock, random.Random(1))
         summary = pages.begin()
         stream_id = identify_stream(summary.arn, summary.created_ms)
-        return ShardReader(self.take(), "orders", pages, NoOwner(), self.settings, self.clock, stream_id)
+        return ShardReader(self.take(), "orders", pages, commit, self.settings, self.clock, stream_id)
+
+
+def commit(reader: ShardReader, batch: Batch) -> Batch | None:
+    """Commit a batch by its reader, and return the next one if its end is fixed."""
+    reader.write_commit(batch)
+    return reader.take()
 
 
 def data(batch: Batch | None) -> list[bytes]:

@@ -17,6 +17,7 @@ from attrs import define, evolve, field
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, LeaseLostError
 from kinesis_consumer.delivery.taken import UNCOMMITTED_S
+from kinesis_consumer.leases.life import Out
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.leaving import loads_of_others
@@ -57,7 +58,7 @@ def read(group: ConsumerGroup, count: int) -> list[bytes]:
 def step_of(threads: WorkerThreads) -> list[Batch]:
     """Do once what the threads of a worker do. Returns the next batch, if there is one."""
     threads.coordinator.step()
-    threads.worker.renew()
+    threads.worker.leases.renew()
     for reader in threads.worker.due_readers():
         threads.worker.advance(reader)
     batch = threads.worker.take()
@@ -134,7 +135,9 @@ def test_committing_again_does_nothing() -> None:
     fill(stream, 3)
     with new_group(stream, table, settings=ONE_BY_ONE) as group:
         batch = next(group)
-        wait_until(lambda: not group._threads.worker.readers()[0].has_room)  # the following page is there
+        wait_until(
+            lambda: not group._threads.worker.leases.shards.readers()[0].has_room
+        )  # the following page is there
         second = threading.Thread(target=batch.commit)
 
         def begin_second_commit() -> str:
@@ -209,7 +212,7 @@ def test_a_merged_shard_waits_for_both_parents() -> None:
     while len(batches) < 2:
         step()
     batches[0].commit()
-    while child not in {reader.shard_id for reader in threads.worker.readers()}:
+    while child not in {reader.shard_id for reader in threads.worker.leases.shards.readers()}:
         step()
     for _ in range(5):
         step()
@@ -247,7 +250,7 @@ def test_a_full_memory_costs_no_time() -> None:
         stream.put(shard, b"x" * 100)
     with new_group(stream, settings=SMALL) as group:
         first = next(group)
-        wait_until(lambda: len(group._threads.worker.readers()) == 4)
+        wait_until(lambda: len(group._threads.worker.leases.shards.readers()) == 4)
         assert group._threads._read_due() > 0
         first.commit()
         assert read(group, 3) == [b"x" * 100] * 3
@@ -287,7 +290,7 @@ def test_stop_ends_an_iteration_and_keeps_the_leases() -> None:
     fill(stream, 2)
     with new_group(stream, table, settings=ONE_BY_ONE) as group:
         batch = next(group)
-        wait_until(lambda: bool(group._threads.worker._shards.ready._batches))
+        wait_until(lambda: bool(group._threads.worker.leases.shards._ready))
         group.stop()
         assert group._threads.take() is None
         assert list(group) == []
@@ -306,7 +309,8 @@ def test_leases_are_renewed_until_the_batch_in_hand_is_done() -> None:
         for _ in range(3):
             now_s = clock.now = clock.now + QUICK.lease_duration_s * 0.9
             group._threads.wake()
-            wait_until(lambda now_s=now_s: group._threads.worker.readers()[0].held.renewed_s == now_s)  # type: ignore[misc]
+            (reader,) = group._threads.worker.leases.shards.readers()
+            wait_until(lambda now_s=now_s, reader=reader: reader.held.renewed_s == now_s)  # type: ignore[misc]
         batch.commit()
 
 
@@ -600,15 +604,15 @@ def test_a_lease_that_is_lost_is_reported_once() -> None:
     fill(stream, 1)
     with new_group(stream, table, callbacks=calls.callbacks()) as group:
         batch = next(group)
-        reader = group._threads.worker.readers()[0]
+        reader = group._threads.worker.leases.shards.readers()[0]
         reader.held.lose("the test says so")
         with pytest.raises(
             LeaseLostError, match=r"is not committed, and is delivered again: the test says so"
         ) as raised:
             batch.commit()
         assert (raised.value.stream, raised.value.shard_id) == ("orders", SHARD)
-        group._threads.worker._releaser.drop(reader)
-        group._threads.worker._releaser.release(reader)
+        group._threads.worker.leases.end(reader)
+        group._threads.worker.leases.end(reader)
         assert calls.count(("lost", "orders", SHARD)) == 1
 
 
@@ -621,9 +625,9 @@ def test_metrics_count_commits_and_measure_the_lag() -> None:
     with new_group(stream, callbacks=callbacks) as group:
         next(group)
         assert {name for name, _, _ in found} == {"lag_ms"}
-        read_and_committed = group._threads.worker.readers()[0].out
-        assert read_and_committed is not None
-        read_and_committed.commit()
+        hand = group._threads.worker.leases.shards.readers()[0].hand
+        assert isinstance(hand, Out)
+        hand.batch.commit()
     shard = {"stream": "orders", "shard": SHARD}
     assert ("lag_ms", 0, shard) in found
     assert [each for each in found if each[0] != "lag_ms"] == [
@@ -640,7 +644,7 @@ def test_the_lag_is_measured_while_nothing_is_read() -> None:
     callbacks = Callbacks(metric=lambda _, value, __: found.append(value))
     with new_group(stream, settings=ONE_BY_ONE, callbacks=callbacks, clock=clock) as group:
         next(group)
-        wait_until(lambda: not group._threads.worker.readers()[0].has_room)
+        wait_until(lambda: not group._threads.worker.leases.shards.readers()[0].has_room)
         clock.sleep(1000)
         wait_until(lambda: found[-1] >= 1_000_000)
 
@@ -827,7 +831,7 @@ def test_a_cancelled_commit_that_fails_says_why() -> None:
     async def program(group: ConsumerGroup) -> None:
         batch = await anext(group)
         committing = asyncio.ensure_future(batch.commit_async())
-        group._threads.worker.readers()[0].held.lose("the test says so")
+        group._threads.worker.leases.shards.readers()[0].held.lose("the test says so")
         await asyncio.sleep(0)
         committing.cancel()
         with pytest.raises(asyncio.CancelledError) as error:

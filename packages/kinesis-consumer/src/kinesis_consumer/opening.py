@@ -17,7 +17,15 @@ from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
 from kinesis_consumer.stream_names import name_streams
-from kinesis_consumer.worker import Callbacks, Coordinator, Source, Worker, WorkerThreads, await_own_name
+from kinesis_consumer.worker import (
+    Callbacks,
+    Coordinator,
+    LeaseHolder,
+    Source,
+    Worker,
+    WorkerThreads,
+    await_own_name,
+)
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
@@ -68,12 +76,12 @@ class Opening:
             verify_stream(present, each.stream_id, list_shards)
         sources: dict[str | None, Source] = {(each.stream_id if named else None): each for each in found}
         apis = {stream_id: source.api for stream_id, source in sources.items()}
-        member = Worker(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
+        member = LeaseHolder(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
         identifier = None if named else found[0].stream_id
         await_own_name(member, tables, present, lambda call: patiently("GetItem", call, clock, rng))
         keeper = LeaseKeeper(tables.leases, apis, initial, clock, identifier)
         coordinator = Coordinator(member, tables, keeper, clock, SystemClock(), rng, mode)
-        return WorkerThreads(member, coordinator, self.settings.fetch_threads)
+        return WorkerThreads(Worker(member), coordinator, self.settings.fetch_threads)
 
     def _source(
         self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition

@@ -153,19 +153,19 @@ def test_two_processes_that_start_at_once(mode: Mode) -> None:
     for _ in range(60):
         clock.sleep(0.5)
         for name, threads in list(running.items()):
-            threads.worker.renew()
+            threads.worker.leases.renew()
             try:
                 threads.coordinator.step()
             except WorkerNameInUseError:
                 errors.append(name)
                 threads.coordinator.close()
                 del running[name]
-        held = [key for threads in running.values() for key in threads.worker.held()]
+        held = [key for threads in running.values() for key in threads.worker.leases.shards.held()]
         assert len(held) == len(set(held)), "a lease is held twice"
     assert len(errors) == 1
     [left] = running.values()
-    assert left.worker.held() == set(leases_of(table))
-    assert all(reader.held.is_ours for reader in left.worker.readers())
+    assert left.worker.leases.shards.held() == set(leases_of(table))
+    assert all(reader.held.is_ours for reader in left.worker.leases.shards.readers())
 
 
 def test_a_lease_that_is_let_go_loses_its_mark() -> None:
@@ -183,7 +183,7 @@ def test_marks_of_a_process_that_was_killed() -> None:
         table.create(lease.key, new_item(lease))
         table.update(Update(lease.key, {}, {"leaseOwner": owner, "workerProcess": mark("old")}))
     before = leases_of(table)
-    await_own_name(threads.worker, GroupTables(table), list(before.values()), lambda call: call())
+    await_own_name(threads.worker.leases, GroupTables(table), list(before.values()), lambda call: call())
     assert [lease.process for lease in leases_of(table).values()] == [None, mark("old")]
     assert [lease.counter for lease in leases_of(table).values()] == [
         lease.counter for lease in before.values()
@@ -199,7 +199,7 @@ def test_the_name_of_a_worker_that_was_closed(mode: Mode) -> None:
         for _ in range(3):
             threads.coordinator.step()
             clock.sleep(2)
-        assert len(threads.worker.held()) == 4
+        assert len(threads.worker.leases.shards.held()) == 4
         threads.coordinator.close()
 
 

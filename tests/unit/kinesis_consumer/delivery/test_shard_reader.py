@@ -17,7 +17,7 @@ from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import Page
 from support.aggregates import aggregate
 from support.fake_stream import FakeStream
-from unit.kinesis_consumer.consumer_parts import OneShard, data
+from unit.kinesis_consumer.consumer_parts import OneShard, commit, data
 
 
 def put(shard: OneShard, *values: bytes) -> None:
@@ -33,7 +33,12 @@ def next_batch(reader: ShardReader, fetches: int = 3) -> Batch | None:
     for _ in range(fetches):
         if reader.has_room:
             reader.fetch()
-    return reader.next_batch()
+    return take(reader)
+
+
+def take(reader: ShardReader) -> Batch | None:
+    reader.fix_next()
+    return reader.take()
 
 
 def test_a_batch_is_fixed_before_it_goes_out() -> None:
@@ -49,36 +54,35 @@ def test_a_batch_is_fixed_before_it_goes_out() -> None:
 
 def test_a_page_that_comes_during_a_commit_is_kept() -> None:
     """
-    A thread may fetch a page, and plan a batch of it, as soon as no batch is out, in the middle of a commit. If the store fails
-    just then, the plan is kept for another attempt.
+    A thread fetches a page while the commit is written, and makes a batch of it as soon as none is out. If the store fails just then,
+    the plan is kept for another attempt.
     """
-
-    class Interrupted(ShardReader):
-        __slots__ = ()
-
-        def __setattr__(self, name: str, value: object) -> None:
-            super().__setattr__(name, value)
-            if name == "out" and value is None:
-                self.fetch()
-                shard.table.hook = lambda: "fail"
-                with pytest.raises(UnavailableError):
-                    self.next_batch()
-                shard.table.hook = str
 
     shard = OneShard.new()
     put(shard, b"1")
     reader = shard.reader()
     first = next_batch(reader)
-    put(shard, b"2")
+
+    def fetch() -> str:
+        shard.table.hook = str
+        put(shard, b"2")
+        reader.fetch()
+        assert take(reader) is None
+        return ""
+
+    shard.table.hook = fetch
     assert first is not None
-    reader.__class__ = Interrupted
-    assert reader.commit(first) is None
-    assert data(reader.next_batch()) == [b"2"]
+    assert commit(reader, first) is None
+    shard.table.hook = lambda: "fail"
+    with pytest.raises(UnavailableError):
+        take(reader)
+    shard.table.hook = str
+    assert data(take(reader)) == [b"2"]
 
 
 def test_nothing_takes_the_place_of_a_batch_that_was_withdrawn() -> None:
     """
-    A batch that is taken back because the lease is let go stays in the lease, although the next records are there. The next owner
+    A batch that is taken back because the lease is released stays in the lease, although the next records are there. The next owner
     delivers it, and skips nothing.
     """
     shard = OneShard.new(GroupSettings(max_batch_records=1))
@@ -86,8 +90,8 @@ def test_nothing_takes_the_place_of_a_batch_that_was_withdrawn() -> None:
     reader = shard.reader()
     assert data(next_batch(reader)) == [b"1"]
     reader.fetch()
-    reader.withdraw()
-    assert reader.next_batch() is None
+    assert reader.begin_release(only_idle=False)
+    assert take(reader) is None
     following = shard.reader()
     assert data(next_batch(following)) == [b"1"]
 
@@ -108,16 +112,16 @@ def test_the_next_batch_goes_out_when_a_hand_over_is_revoked() -> None:
 
     shard.table.hook = ask_for_lease
     assert first is not None
-    assert reader.commit(first) is None
-    assert reader.held.is_leaving
-    assert reader.next_batch() is None
+    assert commit(reader, first) is None
+    assert reader.held.is_handing_over
+    assert take(reader) is None
     shard.table.hook = str
     assert inner.update(updates.assign(shard.lease(), reader.held.worker))
     reader.held.renew()
     second = next_batch(reader)
     assert data(second) == [b"2"]
     assert second is not None
-    assert data(reader.commit(second)) == [b"3"]
+    assert data(commit(reader, second)) == [b"3"]
 
 
 def test_one_batch_at_a_time() -> None:
@@ -131,7 +135,7 @@ def test_one_batch_at_a_time() -> None:
     assert next_batch(reader) is None
     assert first is not None
     writes = len([call for call, _ in shard.table.calls if call == "update"])
-    second = reader.commit(first)
+    second = commit(reader, first)
     assert len([call for call, _ in shard.table.calls if call == "update"]) == writes + 1
     assert data(second) == [b"2", b"3"]
     assert second is not None
@@ -149,7 +153,7 @@ def test_a_batch_is_the_same_after_a_crash() -> None:
     assert lost is not None
     assert again is not None
     assert (data(again), again.id, again.end) == (data(lost), lost.id, lost.end)
-    assert data(reader.commit(again)) == [b"3"]
+    assert data(commit(reader, again)) == [b"3"]
 
 
 def test_a_batch_of_several_pages_is_the_same_after_a_crash() -> None:
@@ -181,7 +185,7 @@ def test_limits_of_a_batch() -> None:
     assert data(first) == [b"0", b"1", b"2"]
     assert first is not None
     reader.fetch()
-    assert data(reader.commit(first)) == [b"3", b"4"]
+    assert data(commit(reader, first)) == [b"3", b"4"]
 
 
 def test_a_kcl_stopped_inside_an_aggregate() -> None:
@@ -217,7 +221,7 @@ def test_commits_name_the_last_user_record() -> None:
     reader = shard.reader()
     batch = next_batch(reader)
     assert batch is not None
-    reader.commit(batch)
+    commit(reader, batch)
     assert shard.lease().checkpoint.sub_sequence_number == 2
     put(shard, b"2")
     assert data(next_batch(shard.reader())) == [b"2"]
@@ -248,7 +252,7 @@ def test_nothing_is_delivered_after_the_lease_was_lost() -> None:
     shard.clock.sleep(10)
     assert batch is not None
     with pytest.raises(LeaseLostError):
-        reader.commit(batch)
+        commit(reader, batch)
     assert shard.lease().checkpoint == LeaseCheckpoint("TRIM_HORIZON")
 
 
@@ -261,7 +265,7 @@ def test_a_store_that_fails_is_waited_out() -> None:
     back_s = shard.clock.now_s() + 5
     shard.table.hook = lambda: "fail" if shard.clock.now_s() < back_s else ""
     assert batch is not None
-    reader.commit(batch)
+    commit(reader, batch)
     assert shard.lease().checkpoint == batch.end
 
 
@@ -274,7 +278,7 @@ def test_a_store_that_fails_for_the_lease_duration() -> None:
     shard.table.hook = lambda: "fail"
     assert batch is not None
     with pytest.raises(LeaseLostError, match="could not be renewed"):
-        reader.commit(batch)
+        commit(reader, batch)
 
 
 def test_a_batch_whose_end_could_not_be_fixed_stays_the_same() -> None:
@@ -285,12 +289,12 @@ def test_a_batch_whose_end_could_not_be_fixed_stays_the_same() -> None:
     reader.fetch()
     shard.table.hook = lambda: "lose"
     with pytest.raises(UnavailableError):
-        reader.next_batch()
+        take(reader)
     shard.table.hook = str
     put(shard, b"2")
     shard.clock.sleep(1)
     reader.fetch()
-    assert data(reader.next_batch()) == [b"1"]
+    assert data(take(reader)) == [b"1"]
 
 
 def test_the_end_of_a_shard() -> None:
@@ -302,7 +306,7 @@ def test_the_end_of_a_shard() -> None:
     batch = next_batch(reader)
     assert (reader.buffer.is_ended, reader.is_finished) == (True, False)
     assert batch is not None
-    assert reader.commit(batch) is None
+    assert commit(reader, batch) is None
     assert reader.is_finished
 
 
@@ -316,7 +320,7 @@ def test_a_hand_over_stops_deliveries() -> None:
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     reader.held.renew()
     assert batch is not None
-    assert reader.commit(batch) is None
+    assert commit(reader, batch) is None
     assert next_batch(reader) is None
     assert shard.lease().checkpoint == batch.end
 
@@ -329,7 +333,7 @@ def test_an_idle_shard_is_not_in_doubt() -> None:
     reader = shard.reader()
     batch = next_batch(reader)
     assert batch is not None
-    reader.commit(batch)
+    commit(reader, batch)
     for _ in range(30 * 60):
         shard.clock.sleep(60)
         reader.held = shard.take()
@@ -347,7 +351,7 @@ def test_records_that_expired_before_they_were_read() -> None:
     reader = shard.reader()
     batch = next_batch(reader)
     assert batch is not None
-    reader.commit(batch)
+    commit(reader, batch)
     put(shard, b"2")
     shard.clock.sleep(25 * 3600)
     put(shard, b"3")
@@ -406,10 +410,10 @@ def test_the_data_in_memory_is_counted() -> None:
     assert reader.size_bytes == 3
     reader.fetch()
     assert reader.size_bytes == 6
-    rest = reader.commit(batch)
+    rest = commit(reader, batch)
     assert reader.size_bytes == 3
     assert rest is not None
-    reader.commit(rest)
+    commit(reader, rest)
     assert reader.size_bytes == 0
 
 
@@ -417,12 +421,13 @@ def test_data_of_a_reader_that_is_closed_counts_no_longer() -> None:
     """Not even that of a page which was on its way. So the memory of a worker does not fill with shards that it has lost."""
     shard = OneShard.new(GroupSettings(max_batch_records=2))
     put(shard, b"1", b"22", b"333")
-    reader = shard.reader()
+    reader, counted = shard.reader(), [0]
+    reader.count = counted.append
     reader.fetch()
-    assert reader.memory.size_bytes == 3
+    assert sum(counted) == 3
     reader.close()
     reader.fetch()
-    assert reader.memory.size_bytes == 0
+    assert sum(counted) == 0
 
 
 def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> None:
@@ -434,7 +439,7 @@ def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> N
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     reader.fetch()
     assert first is not None
-    assert reader.commit(first) is None
+    assert commit(reader, first) is None
     shard.stream.split(shard.shard_id)
     shard.clock.sleep(1)
     reader.fetch()
@@ -459,7 +464,7 @@ def test_a_page_that_arrives_while_one_is_fetched() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FakeStream, "get_records", lambda _, *given, **named: get_records(*given, **named))
         reader.fetch()
-    assert (reader.due_s, woken) == (float("-inf"), [True])
+    assert (reader.pace.due_s, woken) == (float("-inf"), [True])
 
 
 STREAM = "000000000000:orders:1780000000"
@@ -493,7 +498,7 @@ def test_a_position_of_an_earlier_stream(*, is_committed: bool) -> None:
     batch = next_batch(reader := shard.reader())
     if is_committed:
         assert batch is not None
-        reader.commit(batch)
+        commit(reader, batch)
     shard.table.table.update(Update(shard.shard_id, {}, remove=("streamIdentifier",)))
     before = shard.lease()
     shard.stream.recreate(1)
@@ -516,7 +521,7 @@ def test_a_retention_that_was_raised_between_two_workers(*, has_committed: bool)
         put(shard, b"1")
         batch = next_batch(reader)
         assert batch is not None
-        reader.commit(batch)
+        commit(reader, batch)
     else:
         reader.fetch()
         reader.held.renew(reader.renewal())

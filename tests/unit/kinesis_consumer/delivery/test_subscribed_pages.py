@@ -25,7 +25,7 @@ from kinesis_core.model import After, Cut, ShardOffset, SubscribedPage, TrimHori
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
-from unit.kinesis_consumer.consumer_parts import NoOwner, OneShard, data
+from unit.kinesis_consumer.consumer_parts import OneShard, commit, data
 
 
 @define
@@ -49,7 +49,7 @@ def subscribed(shard: OneShard, api: SubscribeApi) -> ShardReader:
     pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
     pages.begin()
     feed = SubscribedPages(pages, api, shard.clock)
-    return ShardReader(shard.take(), "orders", feed, NoOwner(), shard.settings, shard.clock)
+    return ShardReader(shard.take(), "orders", feed, commit, shard.settings, shard.clock)
 
 
 def test_no_event_yet_is_not_the_tip() -> None:
@@ -59,7 +59,8 @@ def test_no_event_yet_is_not_the_tip() -> None:
         shard.stream.put(shard.shard_id, b"%d" % i)
     first = shard.reader()
     first.fetch()
-    lost = first.next_batch()
+    first.fix_next()
+    lost = first.take()
     shard.settings = GroupSettings(max_batch_records=2)
     api, ended = Silent(), Event()
     reader = subscribed(shard, api)
@@ -67,12 +68,13 @@ def test_no_event_yet_is_not_the_tip() -> None:
     reader.open()
     reader.fetch()
     reader.fetch()
-    assert reader.next_batch() is None
+    assert not reader.fix_next()
     api.end.set()
     assert ended.wait(PATIENCE_S)
     reader.fetch()
     reader.fetch()
-    again = reader.next_batch()
+    reader.fix_next()
+    again = reader.take()
     assert lost is not None
     assert again is not None
     assert (data(again), again.id) == (data(lost), lost.id)

@@ -60,9 +60,12 @@ class FakeWorker:
         self.wait(seen, seconds)
 
     def commit(self, batch: Batch) -> None:
+        if batch.is_committed:
+            return
         if not self.has_lease:
             raise LeaseLostError("another worker has it", SHARD)
         if self.refusal is not None:
+            batch.may_be_committed = True
             raise self.refusal
         batch.is_committed = True
         self.committed.append(batch.id.last)

@@ -100,13 +100,13 @@ def test_a_lost_response_of_a_taking_is_noticed(shard: OneShard, held: HeldLease
 
 
 def test_hand_over(shard: OneShard, held: HeldLease) -> None:
-    """A renewal learns that the leader wants the lease for another worker, and keeps it until it is let go."""
+    """A renewal learns that the leader wants the lease for another worker, and keeps it until it is released."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     held.renew()
-    assert (held.is_leaving, held.is_ours) == (True, True)
+    assert (held.is_handing_over, held.is_ours) == (True, True)
     held.renew()
     held.checkpoint(LeaseCheckpoint("7"), None, {})
-    assert held.leave(None)
+    assert held.release(None)
     lease = shard.lease()
     assert (lease.owner, lease.checkpoint_owner, lease.checkpoint) == ("next", None, LeaseCheckpoint("7"))
     assert not held.is_ours
@@ -116,14 +116,14 @@ def test_a_commit_during_a_hand_over(shard: OneShard, held: HeldLease) -> None:
     """A commit does not fail when a hand-over has begun since the last write."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     held.checkpoint(LeaseCheckpoint("7"), None, {})
-    assert held.is_leaving
+    assert held.is_handing_over
 
 
 def test_leaving_to_another_worker(shard: OneShard, held: HeldLease) -> None:
     """A worker that closes gives its lease to a named worker, or to anybody."""
-    assert held.leave("next")
+    assert held.release("next")
     assert shard.lease().owner == "next"
-    assert shard.take("me").leave(None)
+    assert shard.take("me").release(None)
     assert shard.lease().owner is None
 
 
@@ -132,19 +132,19 @@ def test_a_lease_is_not_ours_while_it_is_let_go(shard: OneShard, held: HeldLease
     seen: list[tuple[bool, bool]] = []
 
     def slow() -> str:
-        seen.append((held.is_ours, held.is_lost))
+        seen.append((held.is_ours, held.is_over))
         return ""
 
     shard.table.hook = slow
-    assert held.leave("next")
+    assert held.release("next")
     assert seen == [(False, False)]
-    assert (held.is_ours, held.is_lost) == (False, True)
+    assert (held.is_ours, held.is_over) == (False, True)
 
 
 def test_nothing_is_left_that_others_have(shard: OneShard, held: HeldLease) -> None:
     """A worker that lost its lease does not let it go: that would be the lease of another."""
     others_take(shard)
-    assert not held.leave(None)
+    assert not held.release(None)
     assert shard.lease().owner == "another"
 
 
@@ -349,7 +349,7 @@ def test_a_commit_without_a_response_before_the_lease_is_let_go(
     with pytest.raises(UnavailableError):
         held.checkpoint(REACHED, None, {})
     shard.table.hook = str
-    assert held.leave(None)
+    assert held.release(None)
     shard.table.hook = lambda: "fail"
     if fault == "lose":
         held.checkpoint(REACHED, None, {})
@@ -374,7 +374,7 @@ def test_leaving_after_a_renewal_whose_response_was_lost(shard: OneShard, held: 
     with pytest.raises(UnavailableError):
         held.renew()
     shard.table.hook = str
-    assert held.leave(None)
+    assert held.release(None)
     assert shard.lease().owner is None
 
 
@@ -393,7 +393,7 @@ def test_a_batch_whose_end_was_fixed_too_late_does_not_go_out(shard: OneShard, h
 def test_leaving_in_a_hand_over_that_was_not_noticed(shard: OneShard, held: HeldLease) -> None:
     """A worker that closes just after a hand-over has begun lets the lease go to the next owner."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
-    assert held.leave("somebody")
+    assert held.release("somebody")
     assert (shard.lease().owner, shard.lease().checkpoint_owner) == ("next", None)
 
 
@@ -414,7 +414,7 @@ def test_a_lease_that_is_damaged_when_it_is_written(shard: OneShard, held: HeldL
     elif kind == "commit":
         held.checkpoint(REACHED, None, {})
     else:
-        assert held.leave(None)
+        assert held.release(None)
     assert not held.is_ours
     shard.table.table.update(Update(held.key, expect={}, remove=("parentShardId",)))
     assert (shard.lease().checkpoint == REACHED) is (kind == "commit")

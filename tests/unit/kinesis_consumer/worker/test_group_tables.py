@@ -48,7 +48,7 @@ class Legacy:
     def run(self, group: ConsumerGroup, seconds: float) -> None:
         for _ in range(round(seconds)):
             group._threads.coordinator.step()
-            group._threads.worker.renew()
+            group._threads.worker.leases.renew()
             self.clock.sleep(1)
 
 
@@ -104,7 +104,7 @@ def test_an_application_is_upgraded_while_a_worker_runs() -> None:
     group = legacy.group()
     legacy.run(group, 200)
     assert 1 <= len(legacy.looks_s) <= 3
-    assert group._threads.worker.held() == {LEASE.key}
+    assert group._threads.worker.leases.shards.held() == {LEASE.key}
     legacy.there = [legacy.coordination]
     legacy.coordination.create("Migration3.0", version("3X"))
     legacy.run(group, 65)

@@ -44,7 +44,7 @@ class Group:
         for _ in range(round(seconds * 2)):
             for member in self.members.values():
                 member._threads.coordinator.step()
-                member._threads.worker.renew()
+                member._threads.worker.leases.renew()
             self.clock.sleep(0.5)
 
     def owners(self, stream_id: str) -> list[str]:
@@ -103,7 +103,7 @@ def test_a_leader_that_gives_any_lease_to_anybody(caplog: pytest.LogCaptureFixtu
         lease = Lease(f"shardId-{shard:012}", OLDEST, TEAS)
         group.table.create(lease.key, new_item(lease))
         assert group.table.update(assign(lease, "old")) is not None
-    worker.discover()
-    assert worker.held() == set()
+    worker.leases.discover()
+    assert worker.leases.shards.held() == set()
     assert group.owners(TEAS) == ["None"] * 3
     assert ignored(caplog) == [f"stream.ignored stream={TEAS} worker=old"]

@@ -13,7 +13,7 @@ from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import MemoryTable
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, Source, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, LeaseHolder, Source, Worker
 from kinesis_core.model import TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
@@ -27,6 +27,7 @@ class Group:
     clock: FakeClock
     settings: GroupSettings
     table: MemoryTable = field(factory=lambda: MemoryTable("billing"))
+    workers: dict[str, Worker] = field(factory=dict)
 
     @staticmethod
     def of(shards: int, settings: GroupSettings | None = None) -> Group:
@@ -38,7 +39,8 @@ class Group:
         pages = ShardPages.of("orders", self.stream, PlanSettings(), self.clock, rng)
         pages.begin()
         sources: Mapping[str | None, Source] = {None: Source("orders", pages, self.stream)}
-        worker = Worker(name, self.table, sources, self.settings, self.clock, Callbacks())
+        worker = LeaseHolder(name, self.table, sources, self.settings, self.clock, Callbacks())
+        self.workers[name] = Worker(worker)
         keeper = LeaseKeeper(self.table, {None: self.stream}, TrimHorizon(), self.clock)
         return Coordinator(worker, GroupTables(self.table), keeper, self.clock, self.clock, rng, mode)
 
@@ -50,12 +52,12 @@ class Group:
             self.clock.sleep(0.5)
 
 
-def take(member: Coordinator) -> Batch:
+def take(worker: Worker) -> Batch:
     """Read the shards of a worker until there is a batch."""
     for _ in range(10):
-        for reader in member.worker.readers():
-            member.worker.advance(reader)
-        if (batch := member.worker.take()) is not None:
+        for reader in worker.leases.shards.readers():
+            worker.advance(reader)
+        if (batch := worker.take()) is not None:
             return batch
     raise AssertionError("there is no batch")
 
@@ -65,10 +67,10 @@ def test_no_worker_gets_more_leases_than_the_setting_says() -> None:
     group = Group.of(5, GroupSettings(max_leases=2))
     first = group.join("first")
     group.run(first, seconds=5)
-    assert len(first.worker.held()) == 2
+    assert len(first.worker.shards.held()) == 2
     second = group.join("second")
     group.run(first, second, seconds=5)
-    assert (len(first.worker.held()), len(second.worker.held())) == (2, 2)
+    assert (len(first.worker.shards.held()), len(second.worker.shards.held())) == (2, 2)
 
 
 def test_a_hand_over_may_take_as_long_as_the_setting_says() -> None:
@@ -78,13 +80,13 @@ def test_a_hand_over_may_take_as_long_as_the_setting_says() -> None:
     group.run(first, seconds=5)
     for shard in group.stream.open_shards():
         group.stream.put(shard, b"order")
-    batches = [take(first), take(first)]
+    batches = [take(group.workers["first"]), take(group.workers["first"])]
     second = group.join("second")
     group.run(first, second, seconds=100)
     assert all(batch.is_ours for batch in batches)
     group.run(first, second, seconds=30)
     assert [batch.is_ours for batch in batches].count(True) == 1
-    assert len(second.worker.held()) == 1
+    assert len(second.worker.shards.held()) == 1
 
 
 def unassigned(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -116,5 +118,5 @@ def test_shards_that_wait_for_a_worker_are_not_logged(mode: Mode, caplog: pytest
     first, second = group.join("first", mode), group.join("second", mode)
     group.run(first, second, seconds=30)
     group.run(first, seconds=60)
-    assert len(first.worker.held()) == 4
+    assert len(first.worker.shards.held()) == 4
     assert unassigned(caplog) == []

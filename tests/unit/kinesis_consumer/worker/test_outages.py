@@ -6,9 +6,7 @@ import random
 
 import pytest
 
-from kinesis_consumer.worker.outages import Outage, Recovery
-from kinesis_consumer.worker.periods import Periodic
-from kinesis_consumer.worker.renewals import RenewalLog
+from kinesis_consumer.worker.outages import Outage, Periodic, Recovery, RenewalLog
 from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
 from support.fake_stream import FakeClock
 
@@ -105,15 +103,13 @@ def test_an_error_for_good_is_raised() -> None:
 def test_renewals_have_one_line_for_all_leases(caplog: pytest.LogCaptureFixture) -> None:
     """It has the number of leases that failed since the last one. A pass in which a lease fails is no recovery."""
     caplog.set_level("INFO", "kinesis_consumer")
-    renewals = RenewalLog()
-    for second in range(61):
-        for lease in range(12):
-            renewals.fail(f"shardId-{lease}", ERROR, second)
-        renewals.succeed()
-        renewals.end(second)
-    renewals.end(61)
-    renewals.succeed()
-    renewals.end(62)
+    renewals, clock = RenewalLog(), FakeClock()
+    for _ in range(61):
+        renewals.note([*((f"shardId-{lease}", ERROR) for lease in range(12)), ("shardId-12", None)], clock)
+        clock.sleep(1)
+    renewals.note([], clock)
+    clock.sleep(1)
+    renewals.note([("shardId-12", None)], clock)
     facts = "code=InternalServerError reason=It fails. failures"
     assert caplog.messages == [
         f"renewal.failed leases=1 lease=shardId-0 {facts}=1",

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import Update
-from kinesis_consumer.worker import Callbacks, Source, Worker
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Source, Worker
 from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from unit.kinesis_consumer.consumer_parts import OneShard
@@ -35,8 +35,8 @@ class OneWorker:
             hand_over_requested=lambda *_: one.requested(), lease_lost=lambda *_: one.calls.append("lost")
         )
         sources: Mapping[str | None, Source] = {None: Source("orders", pages, shard.stream)}
-        one.worker = Worker("w", shard.table, sources, shard.settings, shard.clock, callbacks)
-        one.worker.gain(read_lease(one.write(updates.take(shard.lease(), "w"))), shard.clock.now_s())
+        one.worker = Worker(LeaseHolder("w", shard.table, sources, shard.settings, shard.clock, callbacks))
+        one.worker.leases.gain(read_lease(one.write(updates.take(shard.lease(), "w"))), shard.clock.now_s())
         return one
 
     def requested(self) -> None:
@@ -56,11 +56,11 @@ class OneWorker:
     def renew(self) -> None:
         """Renew the lease when that is due."""
         self.shard.clock.sleep(self.shard.settings.lease_duration_s / 2)
-        self.worker.renew()
+        self.worker.leases.renew()
 
     def take_a_batch(self) -> None:
         self.shard.stream.put(self.shard.shard_id, b"order")
-        for reader in self.worker.readers():
+        for reader in self.worker.leases.shards.readers():
             self.worker.advance(reader)
         assert self.worker.take() is not None
 
@@ -85,10 +85,10 @@ def test_a_hand_over_that_begins_again_has_its_whole_time_again() -> None:
     one.write(updates.assign(one.shard.lease(), "w"))
     for _ in range(10):
         one.renew()
-    assert one.worker.held()
+    assert one.worker.leases.shards.held()
     one.begin_hand_over()
     assert one.calls == ["requested", "requested"]
-    assert one.worker.held()
+    assert one.worker.leases.shards.held()
 
 
 @pytest.mark.parametrize("has_batch", [True, False])
@@ -97,7 +97,7 @@ def test_a_lease_may_be_let_go_while_a_hand_over_is_announced(has_batch: bool) -
     one = OneWorker.new()
     if has_batch:
         one.take_a_batch()
-    one.on_request = lambda: one.worker.leave({}, only_idle=False)
+    one.on_request = lambda: one.worker.leases.release_all({}, only_idle=False)
     one.begin_hand_over()
     assert one.calls == ["requested", "lost"]
     assert one.shard.lease().owner == "next"
@@ -107,10 +107,10 @@ def test_a_lease_may_be_let_go_while_a_hand_over_is_announced(has_batch: bool) -
 def test_the_lease_of_a_finished_shard_is_handed_over() -> None:
     """No batch of it can be in hand, so the next owner has it at once, and the worker keeps it no longer."""
     one = OneWorker.new(FINISHED)
-    assert one.worker.held() == {one.shard.shard_id}
+    assert one.worker.leases.shards.held() == {one.shard.shard_id}
     one.begin_hand_over()
     assert (one.shard.lease().owner, one.shard.lease().checkpoint_owner) == ("next", None)
-    assert one.worker.held() == set()
+    assert one.worker.leases.shards.held() == set()
 
 
 @pytest.mark.parametrize("checkpoint", [OLDEST, FINISHED])
@@ -120,11 +120,11 @@ def test_a_release_that_fails_is_logged(
     """It is a warning of its own, for a finished shard as well. The worker keeps no such lease: it expires for others."""
     one = OneWorker.new(checkpoint)
     one.shard.table.hook = lambda: "fail"
-    one.worker.leave({}, only_idle=False)
+    one.worker.leases.release_all({}, only_idle=False)
     assert [line.split()[:2] for line in caplog.messages if "failed" in line.split()[0]] == [
         ["release.failed", "lease=shardId-000000000000"]
     ]
-    assert one.worker.held() == set()
+    assert one.worker.leases.shards.held() == set()
 
 
 def test_a_release_that_fails_keeps_no_other_lease() -> None:
@@ -134,6 +134,6 @@ def test_a_release_that_fails_keeps_no_other_lease() -> None:
     for key in keys:
         one.shard.table.create(key, {**updates.new_item(Lease(key, OLDEST)), LEASE_OWNER: "w"})
     one.shard.table.hook = lambda: "fail" if one.shard.table.calls[-1] == ("update", keys[0]) else ""
-    one.worker.leave({}, only_idle=False)
+    one.worker.leases.release_all({}, only_idle=False)
     items = [one.shard.table.table.get(key) or {} for key in keys]
     assert [item.get(LEASE_OWNER) for item in items] == ["w", None]

@@ -9,7 +9,7 @@ from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import MemoryTable
 from kinesis_consumer.worker import Worker
-from kinesis_consumer.worker.schedule import Schedule
+from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.worker import LOOK_S
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock
@@ -17,26 +17,26 @@ from support.fake_stream import FakeClock
 
 def test_what_has_changed_is_looked_at_once() -> None:
     """Shards are looked at in the order in which they changed, each once, however often it changed."""
-    schedule = Schedule()
+    schedule = HeldShards()
     schedule.touch(["b", "a", "b"])
-    assert schedule.take(0.0) == ["b", "a"]
-    assert schedule.take(0.0) == []
+    assert schedule.take_changed(0.0) == ["b", "a"]
+    assert schedule.take_changed(0.0) == []
 
 
 def test_a_shard_whose_time_has_come_is_looked_at() -> None:
     """Only the last time that a shard was put off to counts."""
-    schedule = Schedule()
+    schedule = HeldShards()
     schedule.put_off("a", 5.0)
     schedule.put_off("b", 3.0)
     schedule.put_off("a", 7.0)
     assert schedule.next_s() == 3.0
-    assert [schedule.take(now_s) for now_s in (2.0, 3.0, 6.0, 7.0, 8.0)] == [[], ["b"], [], ["a"], []]
+    assert [schedule.take_changed(now_s) for now_s in (2.0, 3.0, 6.0, 7.0, 8.0)] == [[], ["b"], [], ["a"], []]
     assert schedule.next_s() == float("inf")
 
 
 def test_putting_off_to_the_same_time_again_costs_nothing() -> None:
     """A shard that waits for an hour is looked at many times meanwhile."""
-    schedule = Schedule()
+    schedule = HeldShards()
     for _ in range(1000):
         schedule.put_off("a", 3600.0)
     assert len(schedule._times) == 1
@@ -47,7 +47,7 @@ def start(shards: int, settings: GroupSettings) -> tuple[Worker, FakeClock]:
     stream, clock = new_stream(shards), FakeClock()
     fill(stream, shards)
     threads = new_group(stream, settings=settings, clock=clock)._threads
-    while len(threads.worker.readers()) < shards:
+    while len(threads.worker.leases.shards.readers()) < shards:
         threads.coordinator.step()
         clock.sleep(1)
     return threads.worker, clock
@@ -63,15 +63,15 @@ def looks_per_batch(shards: int, monkeypatch: pytest.MonkeyPatch) -> float:
         looks += 1
         return original(self, reader, now_s, has_room)
 
-    def readers(self: Worker) -> list[ShardReader]:
+    def readers(self: HeldShards) -> list[ShardReader]:
         nonlocal looks
         looks += shards
         return all_readers(self)
 
-    original, all_readers = Worker._is_ready, Worker.readers
+    original, all_readers = Worker._is_ready, HeldShards.readers
     with monkeypatch.context() as patch:
         patch.setattr(Worker, "_is_ready", is_ready)
-        patch.setattr(Worker, "readers", readers)
+        patch.setattr(HeldShards, "readers", readers)
         due, batches = worker.due_readers(), 0
         while batches < shards:
             worker.advance(due.pop(0))
@@ -111,7 +111,7 @@ def test_a_lease_that_was_gained_is_looked_at_at_once() -> None:
     threads = new_group(stream, table, clock=clock)._threads
     assert threads.worker.due_readers() == []
     threads.coordinator.step()
-    assert threads.worker.due_readers() == threads.worker.readers() != []
+    assert threads.worker.due_readers() == threads.worker.leases.shards.readers() != []
 
 
 def test_a_shard_is_read_on_when_a_hand_over_is_revoked() -> None:
@@ -120,21 +120,21 @@ def test_a_shard_is_read_on_when_a_hand_over_is_revoked() -> None:
     threads = new_group(stream, table, clock=clock)._threads
     threads.coordinator.step()
     worker = threads.worker
-    (reader,) = worker.readers()
+    (reader,) = worker.leases.shards.readers()
     fill(stream, 1)
     worker.advance(reader)
     assert worker.take() is not None
     (lease,) = leases_of(table).values()
     assert table.update(updates.begin_hand_over(lease, "other")) is not None
     clock.sleep(QUICK.lease_duration_s / 2)
-    worker.renew()
-    assert reader.held.is_leaving
+    worker.leases.renew()
+    assert reader.held.is_handing_over
     assert worker.due_readers() == []
     (lease,) = leases_of(table).values()
-    assert table.update(updates.assign(lease, worker.name)) is not None
+    assert table.update(updates.assign(lease, worker.leases.name)) is not None
     clock.sleep(QUICK.lease_duration_s / 2)
-    worker.renew()
-    assert not reader.held.is_leaving
+    worker.leases.renew()
+    assert not reader.held.is_handing_over
     clock.sleep(LOOK_S)
     assert worker.due_readers() == [reader]
 
@@ -144,7 +144,7 @@ def test_a_lease_that_is_gone_is_not_looked_at() -> None:
     worker, clock = start(2, GroupSettings())
     for reader in worker.due_readers():
         worker.advance(reader)
-    gone = worker.readers()[0]
-    worker._releaser.drop(gone)
+    gone = worker.leases.shards.readers()[0]
+    worker.leases.end(gone)
     clock.sleep(60)
     assert gone not in worker.due_readers()

@@ -113,7 +113,7 @@ def test_a_page_that_comes_during_a_commit_is_due_at_once() -> None:
     threads = new_group(stream, table, settings=RARELY, clock=FakeClock())._threads
     threads.coordinator.step()
     worker = threads.worker
-    (reader,) = worker.readers()
+    (reader,) = worker.leases.shards.readers()
     worker.advance(reader)
     first = worker.take()
     assert first is not None
@@ -139,10 +139,10 @@ def test_a_shard_that_is_handed_over_is_not_due() -> None:
     fill(stream, 2)
     threads = new_group(stream, settings=RARELY, clock=FakeClock())._threads
     threads.coordinator.step()
-    (reader,) = threads.worker.readers()
+    (reader,) = threads.worker.leases.shards.readers()
     assert threads.worker.due_readers() == [reader]
     reader.held.lose("the test says so")
-    threads.worker.look_at(reader.held.key)
+    threads.worker.leases.look_at(reader.key)
     assert threads.worker.due_readers() == []
 
 
@@ -155,8 +155,8 @@ def test_a_change_while_a_shard_is_advanced_is_not_missed(monkeypatch: pytest.Mo
     jobs: list[Callable[[], None]] = []
     threads._fetching = Jobs(jobs)  # type: ignore[assignment]
     threads._read_due()
-    (reader,) = threads.worker.readers()
-    threads.worker.look_at(reader.held.key)
+    (reader,) = threads.worker.leases.shards.readers()
+    threads.worker.leases.look_at(reader.key)
     threads._read_due()
     assert len(jobs) == 1
     monkeypatch.setattr(type(threads.worker), "advance", lambda *_: None)

@@ -8,7 +8,7 @@ import pytest
 from attrs import frozen
 
 from kinesis_consumer.leases import new_item, updates
-from kinesis_consumer.worker import Callbacks, Source, Worker
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Source, Worker
 from kinesis_core.leases import FINISHED, OLDEST, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from unit.kinesis_consumer.consumer_parts import OneShard
@@ -29,19 +29,20 @@ class Waiter:
         pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
         pages.begin()
         source = Source("orders", pages, shard.stream)
-        worker = Worker("w", shard.table, {None: source}, shard.settings, shard.clock, Callbacks())
+        holder = LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, Callbacks())
+        worker = Worker(holder)
         lease = Lease(children[0], OLDEST, parents=(shard.shard_id,))
         shard.table.create(lease.key, new_item(lease))
-        taken = shard.table.update(updates.take(lease, worker.name))
+        taken = shard.table.update(updates.take(lease, worker.leases.name))
         assert taken is not None
-        worker.gain(read_lease(taken), shard.clock.now_s())
+        worker.leases.gain(read_lease(taken), shard.clock.now_s())
         return Waiter(shard, children, worker)
 
     def run(self, seconds: int) -> None:
         for _ in range(seconds):
             for reader in self.worker.due_readers():
                 self.worker.advance(reader)
-            self.worker.renew()
+            self.worker.leases.renew()
             self.shard.clock.sleep(1)
 
 

@@ -12,7 +12,8 @@ import pytest
 from kinesis_consumer import Batch, GroupSettings, LeaseLostError
 from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import updates
-from kinesis_consumer.worker import Callbacks, Source, Worker
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Source, Worker
+from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_core.leases import read_lease
 from kinesis_core.model import Page
@@ -28,10 +29,11 @@ def worker_with_a_lease(
     pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
     pages.begin()
     source = Source("orders", pages, shard.stream)
-    worker = Worker("w", shard.table, {None: source}, shard.settings, shard.clock, callbacks or Callbacks())
-    item = shard.table.update(updates.take(shard.lease(), worker.name))
+    callbacks = callbacks or Callbacks()
+    worker = Worker(LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, callbacks))
+    item = shard.table.update(updates.take(shard.lease(), worker.leases.name))
     assert item is not None
-    worker.gain(read_lease(item), shard.clock.now_s())
+    worker.leases.gain(read_lease(item), shard.clock.now_s())
     return worker, shard
 
 
@@ -40,7 +42,7 @@ def test_a_failed_renewal_is_made_again_after_a_pause() -> None:
     worker, shard = worker_with_a_lease()
     shard.clock.sleep(shard.settings.lease_duration_s / 2)
     shard.table.hook = lambda: "fail"
-    assert 0.1 < worker.renew() < 1
+    assert 0.1 < worker.leases.renew() < 1
 
 
 def test_a_lease_that_is_not_due_costs_no_thread() -> None:
@@ -54,11 +56,11 @@ def test_a_lease_that_is_not_due_costs_no_thread() -> None:
             run(value)
         return []
 
-    worker.renew(run_all)
+    worker.leases.renew(run_all)
     assert passed == []
     shard.clock.sleep(shard.settings.lease_duration_s / 2)
-    worker.renew(run_all)
-    assert passed == worker.readers()
+    worker.leases.renew(run_all)
+    assert passed == worker.leases.shards.readers()
 
 
 def test_an_outage_of_hours_is_waited_out(
@@ -71,16 +73,16 @@ def test_an_outage_of_hours_is_waited_out(
 
     worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=60))
     shard.stream.put(shard.shard_id, b"x")
-    (reader,) = worker.readers()
+    (reader,) = worker.leases.shards.readers()
     began_s = shard.clock.now_s()
     with monkeypatch.context() as down:
         down.setattr(FakeStream, "get_records", fail)
         for _ in range(1100):
             worker.advance(reader)
-            pause_s = reader.due_s - shard.clock.now_s()
+            pause_s = reader.pace.due_s - shard.clock.now_s()
             assert 1 <= pause_s <= 15
             shard.clock.sleep(pause_s)
-            worker.renew()
+            worker.leases.renew()
     assert shard.clock.now_s() - began_s > 4 * 3600
     failures = [int(line.rpartition("=")[2]) for line in caplog.messages if line.startswith("shard.failed")]
     assert failures == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
@@ -91,19 +93,19 @@ def test_an_outage_of_hours_is_waited_out(
 def test_a_store_that_fails_is_left_alone_for_longer_and_longer(caplog: pytest.LogCaptureFixture) -> None:
     """Pages come from Kinesis all the time meanwhile. They do not begin the pauses of the store anew."""
     worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=600))
-    (reader,) = worker.readers()
+    (reader,) = worker.leases.shards.readers()
     shard.stream.put(shard.shard_id, b"x")
     shard.table.hook = lambda: "fail"
     pauses = []
     for _ in range(6):
         worker.advance(reader)
-        pauses.append(reader.due_s - shard.clock.now_s())
+        pauses.append(reader.pace.due_s - shard.clock.now_s())
         shard.clock.sleep(pauses[-1])
     assert pauses == [1, 2, 4, 8, 15, 15]
     assert len([line for line in caplog.messages if line.startswith("shard.failed")]) == 3
     shard.table.hook = str
     advance(worker)
-    assert reader.failures == 0
+    assert reader.pace.failures == 0
     assert worker.take() is not None
 
 
@@ -114,7 +116,7 @@ def test_the_lag_grows_while_calls_fail(monkeypatch: pytest.MonkeyPatch) -> None
         raise UnavailableError("GetRecords failed.", "InternalFailure")
 
     worker, shard = worker_with_a_lease(GroupSettings(lease_duration_s=600))
-    (reader,) = worker.readers()
+    (reader,) = worker.leases.shards.readers()
     worker.advance(reader)
     assert worker.lag() == {"orders": {shard.shard_id: 0}}
     monkeypatch.setattr(FakeStream, "get_records", fail)
@@ -185,7 +187,7 @@ def test_an_ended_shard_has_no_lag() -> None:
     shard.stream.put(shard.shard_id, b"x")
     advance(worker)
     assert worker.take() is not None
-    (reader,) = worker.readers()
+    (reader,) = worker.leases.shards.readers()
     reader.buffer.is_ended = True
     shard.clock.sleep(100)
     assert worker.lag() == {}
@@ -199,7 +201,7 @@ def test_the_lag_grows_while_a_shard_is_handed_over() -> None:
     assert worker.take() is not None
     assert shard.table.update(updates.begin_hand_over(shard.lease(), "other")) is not None
     shard.clock.sleep(2000)
-    worker.renew()
+    worker.leases.renew()
     assert worker.lag() == {"orders": {shard.shard_id: 2_000_000}}
 
 
@@ -223,13 +225,13 @@ def test_a_lag_is_reported_while_nothing_is_read() -> None:
 def test_lags_of_a_thousand_shards_are_not_looked_at_for_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that reads asks after each change. The shards are looked at once a second."""
     worker, shard = worker_with_a_lease(HOUR)
-    readers, looks = worker.readers(), []
+    readers, looks = worker.leases.shards.readers(), []
 
-    def look(_: Worker) -> list[ShardReader]:
+    def look(_: HeldShards) -> list[ShardReader]:
         looks.append(shard.clock.now_s())
         return readers
 
-    monkeypatch.setattr(Worker, "readers", look)
+    monkeypatch.setattr(HeldShards, "readers", look)
     for _ in range(100):
         worker.report_lags()
     shard.clock.sleep(1)
@@ -287,7 +289,7 @@ def test_a_commit_after_the_lease_was_lost(is_known: bool) -> None:
     shard.table.hook = lambda: "fail"
     shard.clock.sleep(11)
     if is_known:
-        worker.renew()
+        worker.leases.renew()
     error = commit_in_vain(batch)
     assert not error.may_be_committed
     assert "is not committed, and is delivered again" in str(error)
@@ -312,7 +314,7 @@ def test_a_commit_that_ends_after_a_write_without_a_response(error: BaseExceptio
         batch.commit()
     assert batch.may_be_committed
     shard.clock.sleep(11)
-    worker.renew()
+    worker.leases.renew()
     assert commit_in_vain(batch).may_be_committed
 
 

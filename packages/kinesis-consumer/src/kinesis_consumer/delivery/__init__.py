@@ -2,7 +2,7 @@
 
 from kinesis_consumer.delivery.batch import Batch, BatchId
 from kinesis_consumer.delivery.feed import Feed
-from kinesis_consumer.delivery.memory import MemoryUse
+from kinesis_consumer.delivery.pace import Pace
 from kinesis_consumer.delivery.positions import open_batch
 from kinesis_consumer.delivery.shard_reader import ShardReader
 from kinesis_consumer.delivery.subscribed_pages import SubscribedPages
@@ -12,7 +12,7 @@ __all__ = [
     "Batch",
     "BatchId",
     "Feed",
-    "MemoryUse",
+    "Pace",
     "ShardReader",
     "SubscribedPages",
     "TakenBatches",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, field, frozen
 
-from kinesis_consumer.errors import LeaseLostError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.planning import ShardPage
 from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
@@ -42,7 +40,7 @@ class BatchId:
 
 
 class BatchOwner(Protocol):
-    """The worker that a batch belongs to."""
+    """The reader that a batch belongs to."""
 
     def commit(self, batch: Batch) -> None: ...
 
@@ -71,7 +69,6 @@ class Batch:
     is_committed: bool = field(default=False, init=False)
     may_be_committed: bool = field(default=False, init=False)
     """Whether a commit failed, and nobody knows whether it was written nevertheless."""
-    _committing: Lock = field(factory=Lock, init=False)
 
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
@@ -151,18 +148,7 @@ class Batch:
                 `may_be_committed`.
             ServiceError: The store refuses the write for good.
         """
-        with self._committing:
-            if self.is_committed:
-                return
-            try:
-                self._owner.commit(self)
-            except LeaseLostError as error:
-                self.may_be_committed = error.may_be_committed
-                raise
-            except BaseException:
-                self.may_be_committed = True
-                raise
-            self.may_be_committed = False
+        self._owner.commit(self)
 
     async def commit_async(self) -> None:
         """

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from threading import Lock
 
-from attrs import define, field
+from attrs import define, evolve, field, frozen
 
-from kinesis_consumer.delivery.batch import Batch, BatchOwner
+from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.delivery.feed import Feed
-from kinesis_consumer.delivery.memory import MemoryUse
+from kinesis_consumer.delivery.pace import Pace
 from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
 from kinesis_consumer.delivery.positions import Emptiness, describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import names_record, refused_position, start_of
-from kinesis_consumer.delivery.waiting import Waiting
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import HeldLease
+from kinesis_consumer.leases import HeldLease, life
+from kinesis_consumer.leases.life import Empty, Hand, Out, Planned, Withdrawn
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock
@@ -30,61 +29,60 @@ STORE_PAUSE_S = 0.2
 MAX_PAGE_RECORDS = 10_000
 
 
+@frozen
+class Reached:
+    """What the pages of a shard have shown."""
+
+    position: ShardOffset | None = None
+    """Where the next page begins; None before the first one is asked for."""
+    fetched_s: float = float("-inf")
+    """When the last page was read."""
+    kept_hours: int = MIN_RETENTION_HOURS
+    """For how many hours records are kept."""
+    is_proven: bool = False
+    """Whether a page has shown that the position in the lease is one of this stream."""
+
+
 @define(eq=False)
 class ShardReader:
     """
     Reads the shard of a lease that this worker holds.
 
-    `fetch` runs in one thread at a time. `next_batch` and `commit` may run beside it: only one of the two has something to do.
+    `fetch` and `fix_next` run in one thread at a time, `take` and `commit` beside them. What changes is a value that is replaced under
+    the lock of the lease.
     """
 
     held: HeldLease
     stream: str
     """What the group calls the stream."""
     pages: Feed
-    owner: BatchOwner
+    commit_with: Callable[[ShardReader, Batch], object]
+    """Commits a batch of this reader, as its worker does."""
     settings: GroupSettings
     clock: Clock
     stream_id: str = ""
     """The KCL's name of the stream. A lease that does not say it gets it with the next write."""
     initial_ms: int | None = None
     """The time where a new group begins, if the user gave one."""
-    memory: MemoryUse = field(factory=MemoryUse)
-    """Counts the data of this reader, and of the others of its worker."""
+    count: Callable[[int], None] = lambda _: None
+    """Counts the data of this reader and of the others of its worker: a negative number where it goes."""
     wake: Callable[[], None] = lambda: None
     """Called when a page can be fetched at once."""
-    due_s: float = field(default=float("-inf"), init=False)
-    """When the next page is due, if there is room for it."""
-    _position: ShardOffset | None = field(default=None, init=False)
+    buffer: PageBuffer = field(init=False)
+    hand: Hand[Batch] = field(factory=Empty, init=False)
+    """The batch in hand."""
+    reached: Reached = field(factory=Reached, init=False)
+    pace: Pace = field(factory=Pace, init=False)
     size_bytes: int = field(default=0, init=False)
     """The data in memory, until the reader is closed."""
-    buffer: PageBuffer = field(init=False)
-    _planned: Batch | None = field(default=None, init=False)
-    """A batch that was built, and whose end is not fixed yet."""
-    out: Batch | None = field(default=None, init=False)
-    """The batch whose end is fixed, and that is not committed."""
-    failures: int = field(default=0, init=False)
-    """Failed steps in a row."""
-    waiting: Waiting = field(factory=Waiting, init=False)
-    leaving_s: float | None = field(default=None, init=False)
-    """When its worker noticed that another one is to have the lease, if so."""
-    fetched_s: float = field(default=float("-inf"), init=False)
-    """When the last page was read."""
-    measured_s: float = field(default=float("-inf"), init=False)
-    """When the lag was reported last."""
-    _is_withdrawn: bool = field(default=False, init=False)
-    """Whether a batch whose end is fixed is left to the next owner."""
-    _arrivals: int = field(default=0, init=False)
-    """How often a page arrived by itself."""
-    _is_closed: bool = field(default=False, init=False)
-    _kept_hours: int = field(default=MIN_RETENTION_HOURS, init=False)
-    """For how many hours records are kept, at the last page."""
-    _is_proven: bool = field(default=False, init=False)
-    """Whether a page has shown that the position in the lease is one of this stream."""
-    _lock: Lock = field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
         self.buffer = PageBuffer(self.settings)
+
+    @property
+    def key(self) -> str:
+        """The key of the lease."""
+        return self.held.key
 
     @property
     def shard_id(self) -> str:
@@ -93,32 +91,37 @@ class ShardReader:
     @property
     def has_begun(self) -> bool:
         """Whether a page was asked for."""
-        return self._position is not None
+        return self.reached.position is not None
 
     @property
     def has_work(self) -> bool:
         """Whether a batch can be handed out."""
-        with self._lock:
-            has_records = self._planned or (self.buffer.has_pages and not self.buffer.lacks_pages)
-            return self.out is None and bool(has_records)
+        with self.held.lock:
+            has_pages = self.buffer.has_pages and not self.buffer.lacks_pages
+            return isinstance(self.hand, Planned) or (isinstance(self.hand, Empty) and has_pages)
 
     @property
     def is_replaying(self) -> bool:
         """Whether a batch that an earlier worker did not commit is read, and not all of it is there."""
-        with self._lock:
+        with self.held.lock:
             return self.has_begun and self.buffer.lacks_pages
 
     @property
     def is_finished(self) -> bool:
         """Whether all records of a closed shard are committed."""
-        with self._lock:
+        with self.held.lock:
             return self.buffer.is_ended and self._is_all_committed
 
     @property
     def has_room(self) -> bool:
         """Whether another page may be fetched."""
-        with self._lock:
+        with self.held.lock:
             return self.buffer.has_room
+
+    def is_ours(self, batch: Batch) -> bool:
+        """Return whether *batch* is out, and no other worker can have the shard."""
+        with self.held.lock:
+            return life.is_out(self.hand, batch) and self.held.is_ours
 
     def fetch(self) -> None:
         """
@@ -128,35 +131,43 @@ class ShardReader:
             DataLossError: Records are lost, or may be (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
-        arrivals = self._arrivals
+        arrivals = self.pace.arrivals
         page = self._next_page()
-        self.fetched_s, self._kept_hours = self.clock.now_s(), self.pages.kept_hours()
-        with self._lock:
-            self._position = page.end.carried_over()
-            self._is_proven = self._is_proven or page.is_tip or bool(page.page.records)
+        fetched_s, kept_hours = self.clock.now_s(), self.pages.kept_hours()
+        with self.held.lock:
+            if isinstance(self.hand, Withdrawn):
+                return
+            is_proven = self.reached.is_proven or page.is_tip or bool(page.page.records)
+            self.reached = Reached(page.end.carried_over(), fetched_s, kept_hours, is_proven)
             self.buffer.add(page)
-            self._count(page.size_bytes)
+            self.size_bytes += page.size_bytes
+        self.count(page.size_bytes)
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
         due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
-        with self._lock:
-            self.due_s = due_s if self._arrivals == arrivals else float("-inf")
+        self.go_on(lambda pace: pace.fetch(arrivals, due_s))
 
     def _next_page(self) -> ShardPage:
         try:
-            if self._position is None:
-                self._position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
+            position = self.reached.position
+            if position is None:
+                position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
+                self.reached = evolve(self.reached, position=position)
             limit = min(MAX_PAGE_RECORDS, self.settings.max_batch_records)
-            return self.pages.next(self.shard_id, self._position, limit)
+            return self.pages.next(self.shard_id, position, limit)
         except InvalidRequestError as error:
-            if self._is_proven or not names_record(self.held.lease):
+            if self.reached.is_proven or not names_record(self.held.lease):
                 raise
             raise refused_position(self.held.lease, self.stream, error) from error
 
+    def go_on(self, change: Callable[[Pace], Pace]) -> Pace:
+        """Change when the next step is due."""
+        with self.held.lock:
+            self.pace = change(self.pace)
+            return self.pace
+
     def arrived(self) -> None:
         """Note that a page can be fetched at once."""
-        with self._lock:
-            self._arrivals += 1
-            self.due_s = float("-inf")
+        self.go_on(Pace.arrive)
         self.wake()
 
     def open(self) -> None:
@@ -164,113 +175,128 @@ class ShardReader:
         self.pages.watch(self.shard_id, self.arrived)
 
     def close(self) -> None:
-        """Read no further pages. Another reader of the shard is not affected. Idempotent."""
-        with self._lock:
-            self._count(-self.size_bytes)
-            self._is_closed = True
+        """Read no further pages, and let no batch go out. Another reader of the shard is not affected. Idempotent."""
+        with self.held.lock:
+            self.hand = Withdrawn()
+            size_bytes, self.size_bytes = self.size_bytes, 0
+        self.count(-size_bytes)
         self.pages.forget(self.shard_id, self.arrived)
 
-    def next_batch(self) -> Batch | None:
+    def fix_next(self) -> bool:
         """
-        Return the next batch, once its end is fixed in the lease. None while a batch is out, or no record is there.
+        Fix the end of the next batch in the lease. Returns whether it was, so that the batch waits for the program.
 
         Raises:
             LeaseLostError: Another worker has the lease.
             DataLossError: Records of a batch that was delivered before have expired.
             ServiceError: The store failed. Try again: the batch stays the same.
         """
-        if self.out is not None or self.held.is_leaving or self._is_withdrawn:
-            return None
-        self._plan()
-        batch, checkpoint = self._planned, self.held.lease.checkpoint
-        if batch is None:
-            return None
-        description = describe_batch(checkpoint, batch.start, batch.end)
-        if (self.held.lease.pending, self.held.lease.pending_batch) != (batch.end, description):
+        if self.held.is_handing_over or isinstance(self.hand, Out):
+            return False
+        hand = self._plan()
+        if not isinstance(hand, Planned):
+            return False
+        batch, lease = hand.batch, self.held.lease
+        description = describe_batch(lease.checkpoint, batch.start, batch.end)
+        if (lease.pending, lease.pending_batch) != (batch.end, description):
             self.held.set_pending((batch.end, description), self._identity())
-        self.out, self._planned = batch, None
-        return batch
+        with self.held.lock:
+            self.hand = life.fix(self.hand)
+            return isinstance(self.hand, life.Ready)
 
-    def commit(self, batch: Batch) -> Batch | None:
+    def take(self) -> Batch | None:
+        """Return the batch that waits for the program; None if there is none."""
+        with self.held.lock:
+            before, self.hand = self.hand, life.take(self.hand, self.held.state)
+            return self.hand.batch if isinstance(self.hand, Out) and self.hand is not before else None
+
+    def commit(self, batch: Batch) -> None:
+        """Commit *batch* for the program, as its worker does."""
+        self.commit_with(self, batch)
+
+    def write_commit(self, batch: Batch) -> bool:
         """
-        Commit *batch*. Returns the next one, if its records are there: the same write fixes its end.
+        Commit *batch*. If the records of the next one are there, the same write fixes its end, and it waits for the program.
+
+        While the store fails, this waits as long as the lease is valid. Returns False if another thread was first.
 
         Raises:
             LeaseLostError: As in `HeldLease.checkpoint`.
             ServiceError: The store refuses the write for good.
         """
-        if self.out is not batch:
+        while True:
+            try:
+                with self.held.turn():
+                    return self._write_commit(batch)
+            except ServiceError as error:
+                if not error.retryable:
+                    raise
+            self.clock.sleep(STORE_PAUSE_S)
+
+    def _write_commit(self, batch: Batch) -> bool:
+        if batch.is_committed:
+            return False
+        if self.held.is_ours and not life.is_out(self.hand, batch):
             raise LeaseLostError(f"{batch!r} cannot be committed: its lease is lost.", self.shard_id)
-        if not self.held.is_leaving:
-            self._plan()
-        following = self._planned
-        self._write_patiently(batch, following)
-        batch.is_committed = True
-        with self._lock:
-            self._count(-batch.size_bytes)
-        if self.held.is_leaving:  # the next owner delivers it, or this one if the hand-over is revoked
-            self.out = None
-            return None
-        # In this order: once no batch is out, a thread that fetches may plan the next one.
-        self._planned = None
-        self.out = following
-        return following
+        hand = self.hand if self.held.is_handing_over else self._plan()
+        following, pending = hand.following if isinstance(hand, Out) else None, None
+        if following is not None:
+            pending = (following.end, describe_batch(batch.end, following.start, following.end))
+        stamp = {**self._identity(), **self._emptiness(batch.end, batch.ends_ms)}
+        try:
+            self.held.checkpoint(batch.end, pending, stamp)
+        except BaseException as error:
+            batch.may_be_committed = not isinstance(error, LeaseLostError) or error.may_be_committed
+            raise
+        with self.held.lock:
+            batch.is_committed, batch.may_be_committed = True, False
+            freed = batch.size_bytes if life.is_out(self.hand, batch) else 0  # else the reader is closed
+            self.hand = life.end_commit(self.hand, self.held.state)
+            self.size_bytes -= freed
+        self.count(-freed)
+        return True
 
-    def withdraw(self) -> None:
+    def begin_release(self, *, only_idle: bool) -> bool:
         """
-        Take back the batch that is out, because the lease is let go. No further batch goes out.
+        Let no batch go out any more, because the lease is about to be released. Call it in a turn of the lease.
 
-        Such a batch would take the place of this one in the lease, and the next owner would skip the records of this one.
+        Returns False with *only_idle* if the program has a batch in hand: then nothing has changed.
         """
-        self._is_withdrawn = True
-        self.out = None
+        with self.held.lock:
+            if not life.may_release(self.hand, only_idle=only_idle):
+                return False
+            self.hand = Withdrawn()
+            self.held.begin_release()
+            return True
 
     def renewal(self) -> Item:
         """Return what a renewal says in addition: until when the shard was seen empty."""
-        with self._lock:
-            position, is_all_committed = self._position, self._is_all_committed
-        until_ms = position.arrived_ms if position is not None and is_all_committed else None
+        with self.held.lock:
+            position = self.reached.position if self._is_all_committed else None
+        until_ms = None if position is None else position.arrived_ms
         return {**self._identity(), **self._emptiness(self.held.lease.checkpoint, until_ms)}
 
     def _emptiness(self, checkpoint: LeaseCheckpoint, until_ms: int | None) -> Item:
         """Return what a lease gets of a shard without a record after *checkpoint* that arrived before *until_ms*, if that is known."""
         if until_ms is None:
             return {}
-        return {EMPTY_UNTIL: describe_emptiness(checkpoint, Emptiness(until_ms, self._kept_hours))}
+        return {EMPTY_UNTIL: describe_emptiness(checkpoint, Emptiness(until_ms, self.reached.kept_hours))}
 
     def _identity(self) -> Item:
         """Return what a lease gets that does not say of which stream it is."""
-        is_unsaid = self._is_proven and self.held.lease.stream is None
+        is_unsaid = self.reached.is_proven and self.held.lease.stream is None
         return {STREAM_IDENTIFIER: self.stream_id} if is_unsaid and self.stream_id else {}
 
-    def _count(self, size_bytes: int) -> None:
-        """Count data that came, or went. Only for those that have the lock."""
-        if not self._is_closed:  # a page may come afterwards
-            self.size_bytes += size_bytes
-            self.memory.add(size_bytes)
-
-    def _plan(self) -> None:
-        """Build the next batch from the pages that are there, if it is not built yet."""
-        report_lost = partial(self.pages.report_lost, self.shard_id)
-        with self._lock:
-            pages = [] if self._planned is not None else self.buffer.take(report_lost)
-            if pages:
-                self._planned = build_batch(pages, self.stream, self.shard_id, self.owner)
+    def _plan(self) -> Hand[Batch]:
+        """Build the next batch from the pages that are there, if it is not built yet. Returns what is in hand then."""
+        with self.held.lock:
+            if life.can_plan(self.hand):
+                pages = self.buffer.take(partial(self.pages.report_lost, self.shard_id))
+                if pages:
+                    self.hand = life.plan(self.hand, build_batch(pages, self.stream, self.shard_id, self))
+            return self.hand
 
     @property
     def _is_all_committed(self) -> bool:
         """Whether all records that were fetched are committed. Only for those that have the lock."""
-        return not (self.buffer.has_pages or self._planned or self.out or self._is_withdrawn)
-
-    def _write_patiently(self, batch: Batch, following: Batch | None) -> None:
-        pending = None
-        if following is not None:
-            pending = (following.end, describe_batch(batch.end, following.start, following.end))
-        stamp = {**self._identity(), **self._emptiness(batch.end, batch.ends_ms)}
-        while True:
-            try:
-                return self.held.checkpoint(batch.end, pending, stamp)
-            except ServiceError as error:
-                if not error.retryable:
-                    raise
-            self.clock.sleep(STORE_PAUSE_S)
+        return isinstance(self.hand, Empty) and not self.buffer.has_pages

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from attrs import define, field
 
 from kinesis_consumer.delivery.batch import Batch
@@ -22,22 +20,19 @@ class TakenBatches:
 
     clock: Clock
     _taken_s: dict[Batch, float] = field(factory=dict, init=False)
-    _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def note(self, batch: Batch) -> Batch:
         """Remember that *batch* is taken now, and return it."""
-        with self._lock:
-            taken_s = {each: s for each, s in self._taken_s.items() if each.is_ours}
-            self._taken_s = {**taken_s, batch: self.clock.now_s()}
+        for each in list(self._taken_s):
+            if not each.is_ours:
+                self._taken_s.pop(each, None)
+        self._taken_s[batch] = self.clock.now_s()
         return batch
 
     def warn(self) -> None:
         """Warn once of each batch that is out for long, while the program waits for another one."""
         now_s = self.clock.now_s()
-        with self._lock:
-            late = [each for each, taken_s in self._taken_s.items() if now_s - taken_s > UNCOMMITTED_S]
-            for batch in late:
-                del self._taken_s[batch]
-        for batch in late:
-            if batch.is_ours:
+        for batch, taken_s in list(self._taken_s.items()):
+            is_late = now_s - taken_s > UNCOMMITTED_S and self._taken_s.pop(batch, None) is not None
+            if is_late and batch.is_ours:
                 log.warning("batch.uncommitted", batch=str(batch.id), out_s=round(UNCOMMITTED_S))

@@ -1,6 +1,7 @@
 """Leases of this worker: what writes to them mean, and how long each one is valid."""
 
 from kinesis_consumer.leases.held import HeldLease
+from kinesis_consumer.leases.life import Held, Ready
 from kinesis_consumer.leases.updates import (
     COUNTER,
     add_children,
@@ -15,7 +16,9 @@ from kinesis_consumer.leases.updates import (
 
 __all__ = [
     "COUNTER",
+    "Held",
     "HeldLease",
+    "Ready",
     "add_children",
     "assign",
     "begin_hand_over",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from threading import RLock
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from threading import Condition, get_ident
 
 from attrs import define, field
 
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import updates
+from kinesis_consumer.leases import life, updates
+from kinesis_consumer.leases.life import HandingOver, Held, LeaseState, Lost, Released
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core import ServiceError, ThrottledError
 from kinesis_core.clock import Clock
@@ -28,51 +29,65 @@ class HeldLease:
 
     It is valid for the lease duration, counted by this process's clock from when the last successful write was *sent*. Other
     workers count from when they saw that write, which is later. So this worker stops before another one may begin.
+
+    Its lock is the lock of its shard, which the reader of the shard uses, too. Writes are made one at a time (`turn`), and the lock is
+    free during them.
     """
 
-    lease: Lease
+    _state: LeaseState
     worker: str
     table: ItemTable
     clock: Clock
     duration_s: float
-    _sent_s: float
-    """When the write that proves the ownership was sent."""
-    lost: str = field(default="", init=False)
-    """Why the lease is lost; empty while it is held."""
-    _is_let_go: bool = field(default=False, init=False)
-    """Whether the write that lets the lease go was sent: the next owner may begin before this worker has the response."""
-    _unanswered: int | None = field(default=None, init=False)
-    """The counter that a commit without a response expected. As long as the lease has this counter, that commit may be written."""
-    _lock: RLock = field(factory=RLock, init=False)
+    lock: Condition = field(factory=Condition, init=False)
+    _writer: int | None = field(default=None, init=False)
+    """The thread whose turn it is to write."""
+
+    @staticmethod
+    def of(
+        lease: Lease, worker: str, table: ItemTable, clock: Clock, duration_s: float, sent_s: float
+    ) -> HeldLease:
+        """Return *lease*, which *worker* has since a write that was sent at *sent_s*."""
+        return HeldLease(life.known(Held(lease, sent_s), lease, worker), worker, table, clock, duration_s)
+
+    @property
+    def state(self) -> LeaseState:
+        """The state at this moment."""
+        return self._become(lambda state: state)
+
+    @property
+    def lease(self) -> Lease:
+        """The lease as this worker knows it."""
+        return self._state.lease
 
     @property
     def key(self) -> str:
         return self.lease.key
 
     @property
-    def is_ours(self) -> bool:
-        """Whether no other worker can have the lease now. Once it is false, it stays so."""
-        return not self._is_let_go and not self.is_lost
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether this worker is done with the lease. Once it is true, it stays so."""
-        self._expire()
-        return bool(self.lost)
-
-    @property
-    def valid_until_s(self) -> float:
-        return self._sent_s + self.duration_s
-
-    @property
     def renewed_s(self) -> float:
         """When the last successful write was sent. Each write is a renewal."""
-        return self._sent_s
+        return self._state.sent_s
 
     @property
-    def is_leaving(self) -> bool:
-        """Whether another worker is to have the lease once this one lets it go."""
-        return self.lease.checkpoint_owner == self.worker and self.lease.owner != self.worker
+    def is_ours(self) -> bool:
+        """Whether no other worker can have the lease now. Once it is false, it stays so."""
+        return life.is_ours(self.state)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether this worker is done with the lease: it is released or lost. Once it is true, it stays so."""
+        return isinstance(self.state, Released | Lost)
+
+    @property
+    def is_handing_over(self) -> bool:
+        """Whether another worker waits for the lease."""
+        return isinstance(self.state, HandingOver)
+
+    @property
+    def reason(self) -> str:
+        """Why the lease is released or lost."""
+        return self._state.reason if isinstance(self._state, Released | Lost) else ""
 
     def renew(self, attributes: Mapping[str, Value] | None = None) -> None:
         """
@@ -83,7 +98,7 @@ class HeldLease:
             ServiceError: The store failed. Try again.
         """
         self._write(lambda lease: updates.renew(lease, attributes))
-        self._check()  # the response may have come too late
+        self._verify()  # the response may have come too late
 
     def set_pending(self, batch: Batch, attributes: Mapping[str, Value]) -> None:
         """
@@ -93,7 +108,7 @@ class HeldLease:
             LeaseLostError, ServiceError: As for `renew`.
         """
         self._write(lambda lease: updates.set_pending(lease, *batch, attributes))
-        self._check()  # as above: the batch must not go out then
+        self._verify()  # as above: the batch must not go out then
 
     def checkpoint(
         self, reached: LeaseCheckpoint, pending: Batch | None, attributes: Mapping[str, Value]
@@ -108,35 +123,121 @@ class HeldLease:
             LeaseLostError: As for `renew`. The commit is not written, unless `may_be_committed` is true: then nobody knows.
             ServiceError: Nobody knows whether it was written. Try again.
         """
-        with self._lock:
+        with self.turn():
             try:
                 self._write(
                     lambda lease: updates.checkpoint(lease, reached, pending, attributes), is_commit=True
                 )
-            except LeaseLostError:
-                if self._is_written(reached):
-                    return
-                raise
+            except LeaseLostError as error:
+                is_written = life.is_committed(self._state, reached)
+                if is_written is None:
+                    is_written = life.was_committed(self._state, reached, self._look())
+                if is_written is None:
+                    raise self._lost_error(may_be_committed=True) from error
+                if not is_written:
+                    raise
 
-    def _is_written(self, reached: LeaseCheckpoint) -> bool:
+    def release(self, to: str | None) -> bool:
         """
-        Return whether a commit was written before the lease was lost. Looks once more if a write of it got no response.
+        Release the lease: to the next owner if a hand-over has begun, else to the worker *to*, else to anybody.
 
-        Only the holder of a lease moves its checkpoint, and each change of owner grows the counter. So if the first write since then
-        has reached this checkpoint, it was the commit. After more writes it may have been another worker's, which has delivered the
-        batch again. A lease that stands before it proves that the commit was not made and, by its counter, that it never will be.
+        Returns whether that was written. If not, somebody else has changed the lease.
 
         Raises:
-            LeaseLostError: Nobody knows.
+            ServiceError: Nobody knows whether it was written. The lease is to be counted as lost: if it was not written, the lease
+                expires for others.
         """
-        if self.lease.checkpoint == reached or self.lease.counter != self._unanswered:
-            return self.lease.checkpoint == reached
-        found = self._look()
-        if found is not None and (found.counter, found.checkpoint) == (self._unanswered + 1, reached):
-            return True
-        if found is None or found.counter == self._unanswered or found.checkpoint >= reached:
-            raise self._lost_error(may_be_committed=True)
-        return False
+        with self.turn():
+            if isinstance(self._become(life.begin_release), Released | Lost):
+                return False
+            if self._released(to):
+                return True
+            self._adopt()  # a hand-over may have begun since the last write, or its response was lost
+            is_released = not isinstance(self._state, Lost) and self._released(to)
+            if not is_released:
+                self.lose("another worker has it")
+            return is_released
+
+    def begin_release(self) -> None:
+        """Note that the write that releases the lease is about to be sent."""
+        self._become(life.begin_release)
+
+    def ask(self, now_s: float) -> bool:
+        """Note that the program is asked to finish, because another worker waits for the lease. Returns False if it was before."""
+        with self.lock:
+            before = self.state
+            return self._become(lambda state: life.ask(state, now_s)) is not before
+
+    def lose(self, reason: str) -> None:
+        """Count the lease as lost."""
+        self._become(lambda state: life.lose(state, reason))
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait until no other thread writes the lease. The thread whose turn it is may take another one."""
+        me = get_ident()
+        is_first = self._writer != me
+        try:
+            with self.lock:
+                self.lock.wait_for(lambda: self._writer in (None, me))
+                self._writer = me
+            yield
+        finally:
+            with self.lock:
+                if is_first and self._writer == me:
+                    self._writer = None
+                    self.lock.notify()
+
+    def _become(self, transition: Callable[[LeaseState], LeaseState]) -> LeaseState:
+        """Let the lease be in another state. It expires first: a lease that was lost meanwhile does not come back."""
+        with self.lock:
+            self._state = transition(life.expire(self._state, self.clock.now_s(), self.duration_s))
+            return self._state
+
+    def _write(self, make: Callable[[Lease], Update], *, is_commit: bool = False) -> None:
+        with self.turn():
+            for _ in range(_ATTEMPTS):
+                self._verify()
+                sent_s = self.clock.now_s()
+                try:
+                    item = self.table.update(make(self.lease))
+                except ServiceError as error:
+                    if is_commit and not isinstance(error, ThrottledError):  # a throttled write is not made
+                        self._become(life.unanswered)
+                    raise
+                if item is not None:
+                    self._keep(item, life.written, self.worker, sent_s)
+                    return
+                self._adopt()
+            self.lose("its item changes all the time")
+            self._verify()
+
+    def _released(self, to: str | None) -> bool:
+        lease = self.lease
+        is_handed_over = lease.checkpoint_owner == self.worker != lease.owner
+        item = self.table.update(
+            updates.release(lease) if is_handed_over or to is None else updates.assign(lease, to)
+        )
+        if item is not None:
+            self._keep(item, life.end_release)
+        return item is not None
+
+    def _adopt(self) -> None:
+        """Read why a condition failed, and go on where the lease is still ours."""
+        item = self.table.get(self.key)
+        if item is None:
+            self.lose("it was deleted")
+        else:
+            self._keep(item, life.found, self.worker)
+
+    def _keep(self, item: Item, transition: Callable[..., LeaseState], *more: object) -> None:
+        """Remember how the lease is now. Somebody else may have damaged it: that ends the lease, and not the group."""
+        try:
+            lease = read_lease(item)
+        except LeaseItemError as error:
+            self.lose(str(error))
+        else:
+            self._become(lambda state: transition(state, lease, *more))
 
     def _look(self) -> Lease | None:
         """Return the lease as it is in the table now; None if that cannot be found out."""
@@ -145,103 +246,13 @@ class HeldLease:
             return read_lease(item) if item else None
         return None
 
-    def leave(self, to: str | None) -> bool:
-        """
-        Let the lease go: to the next owner if a hand-over has begun, else to the worker *to*, else to anybody.
-
-        Returns whether that was written. If not, somebody else has changed the lease.
-
-        Raises:
-            ServiceError: Nobody knows whether it was written. The lease is to be counted as lost: if it was not written, the lease
-                expires for others.
-        """
-        with self._lock:
-            if self.lost:
-                return False
-            self._is_let_go = True
-            if not self._left(to):
-                self._adopt()  # a hand-over may have begun since the last write, or its response was lost
-                if self.lost or not self._left(to):
-                    self.lose("another worker has it")
-                    return False
-            self.lose("it was released")
-            return True
-
-    def _left(self, to: str | None) -> bool:
-        is_released = self.is_leaving or to is None
-        item = self.table.update(
-            updates.release(self.lease) if is_released else updates.assign(self.lease, str(to))
-        )
-        if item is not None:
-            self._keep(item)
-        return item is not None
-
-    def lose(self, reason: str) -> None:
-        """Count the lease as lost."""
-        self.lost = self.lost or reason
-
-    def _write(self, make: Callable[[Lease], Update], *, is_commit: bool = False) -> None:
-        with self._lock:
-            for _ in range(_ATTEMPTS):
-                self._check()
-                sent_s = self.clock.now_s()
-                try:
-                    item = self.table.update(make(self.lease))
-                except ServiceError as error:
-                    if is_commit and not isinstance(error, ThrottledError):  # a throttled write is not made
-                        self._unanswered = self.lease.counter
-                    raise
-                if item is not None:
-                    self._expire()  # before the time of this write counts: a lease that was lost meanwhile does not come back
-                    self._sent_s = sent_s
-                    self._keep(item)
-                    return
-                self._adopt()
-            self.lose("its item changes all the time")
-            self._check()
-
-    def _keep(self, item: Item) -> None:
-        """Remember how the lease is after a write. Somebody else may have damaged it before: that ends the lease, and not the group."""
-        try:
-            self.lease = read_lease(item)
-        except LeaseItemError as error:
-            self.lose(str(error))
-
-    def _expire(self) -> None:
-        if not self.lost and self.clock.now_s() >= self.valid_until_s:
-            self.lose(f"it could not be renewed for {self.duration_s:g} s")
-
-    def _check(self) -> None:
-        self._expire()
-        if self.lost:
+    def _verify(self) -> None:
+        if self.is_over:
             raise self._lost_error()
 
     def _lost_error(self, *, may_be_committed: bool = False) -> LeaseLostError:
         return LeaseLostError(
-            f"The lease of {self.key} is lost: {self.lost}.",
+            f"The lease of {self.key} is lost: {self.reason}.",
             self.lease.shard_id,
             may_be_committed=may_be_committed,
         )
-
-    def _adopt(self) -> None:
-        """
-        Read why a condition failed, and go on where the lease is still ours.
-
-        The counter has not moved: a hand-over has begun. It has moved by one: an earlier write of ours was made, and its response
-        was lost. Anything else was written by others.
-        """
-        item = self.table.get(self.key)
-        if item is None:
-            self.lose("it was deleted")
-            return
-        try:
-            found = read_lease(item)
-        except LeaseItemError as error:
-            self.lose(str(error))
-            return
-        if found.actual_owner != self.worker:
-            self.lose(f"worker {found.actual_owner or 'nobody'} has it")
-        elif found.counter - self.lease.counter not in (0, 1):
-            self.lose("another worker has had it")
-        else:
-            self.lease = found

@@ -3,8 +3,9 @@
 from kinesis_consumer.worker.arrivals import Arrivals
 from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCallback
 from kinesis_consumer.worker.coordinator import Coordinator
+from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.own_name import await_own_name
-from kinesis_consumer.worker.sources import Source
+from kinesis_consumer.worker.streams import Source
 from kinesis_consumer.worker.tables import GroupTables
 from kinesis_consumer.worker.threads import LONGEST_WAIT_S, WorkerThreads
 from kinesis_consumer.worker.worker import Worker
@@ -16,6 +17,7 @@ __all__ = [
     "GroupTables",
     "LONGEST_WAIT_S",
     "LeaseCallback",
+    "LeaseHolder",
     "MetricCallback",
     "Source",
     "Worker",

@@ -23,13 +23,12 @@ from kinesis_consumer.assignment import (
     scan_pause_s,
 )
 from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases, verify_naming
+from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.leaving import retire
-from kinesis_consumer.worker.outages import Outage
-from kinesis_consumer.worker.periods import Periodic
+from kinesis_consumer.worker.outages import Outage, Periodic
 from kinesis_consumer.worker.roles import Roles, roles_of
 from kinesis_consumer.worker.tables import GroupTables
 from kinesis_consumer.worker.unassigned import Unassigned
-from kinesis_consumer.worker.worker import Worker
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Lease
 from kinesis_credentials.logs import get_logger
@@ -53,7 +52,7 @@ CLEANUP_S = 60.0
 class Coordinator:
     """Runs what is due of the coordination of one worker. Not thread-safe."""
 
-    worker: Worker
+    worker: LeaseHolder
     tables: GroupTables
     keeper: LeaseKeeper
     clock: Clock
@@ -223,7 +222,7 @@ class Coordinator:
     def _take(self) -> float:
         if not self._is_taking:
             return DISCOVERY_S
-        for taken in self._taker.run(self.worker.held()):
+        for taken in self._taker.run(self.worker.shards.held()):
             self.worker.gain(taken.lease, taken.sent_s)
         self._unassigned.note(self._taker.unassigned, self.clock.now_s())
         pause_s = scan_pause_s(self._leases, TAKING_S, self.worker.settings.lease_duration_s)
@@ -254,10 +253,10 @@ class Coordinator:
 
     def _clean_up(self) -> float:
         """Delete the leases of finished shards that nobody needs."""
-        if self.worker.finished():
+        if self.worker.shards.finished():
             leases, _ = read_leases(self.tables.leases.scan())
             for lease in needless_leases(leases, self.worker.name, self.keeper.listings):
                 if delete_finished(self.tables.leases, lease, self.worker.name):
-                    self.worker.forget(lease.key)
+                    self.worker.shards.remove_finished(lease.key)
                     log.info("lease.deleted", lease=lease.key)
         return CLEANUP_S

@@ -1,32 +1,43 @@
-"""The shards of one worker: those that it reads, and those that are read to their end."""
+"""The shards of one worker: who reads them, which of them is looked at next, and how much data they have in memory."""
 
 from __future__ import annotations
 
-from threading import RLock
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from threading import Lock
 
 from attrs import define, field
 
-from kinesis_consumer.delivery import Batch, MemoryUse, ShardReader
+from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import HeldLease
-from kinesis_consumer.worker.ready import ReadyBatches
-from kinesis_consumer.worker.schedule import Schedule
 
 
 @define(eq=False)
 class HeldShards:
-    """The leases that a worker holds, and the batches that wait for its user. Thread-safe."""
+    """
+    The leases that a worker holds, each with a reader of its shard or, for a finished shard, alone. Thread-safe.
 
-    ready: ReadyBatches = field(factory=ReadyBatches, init=False)
-    schedule: Schedule = field(factory=Schedule, init=False)
-    memory: MemoryUse = field(factory=MemoryUse, init=False)
+    A worker with a thousand shards cannot look at all of them after each batch. So it looks at those that have changed, or whose time
+    has come.
+    """
+
+    size_bytes: int = field(default=0, init=False)
+    """The data of all readers in memory."""
     _readers: dict[str, ShardReader] = field(factory=dict, init=False)
-    _by_shard: dict[tuple[str, str], ShardReader] = field(factory=dict, init=False)
-    """The same readers by the names of stream and shard, as batches have them."""
     _finished: dict[str, HeldLease] = field(factory=dict, init=False)
     """Leases of shards that are read to their end. They are kept until their children are read, as in the KCL."""
-    _lock: RLock = field(factory=RLock, init=False)
+    _ready: deque[str] = field(factory=deque, init=False)
+    """The leases whose shards have a batch that waits for the program, in the order in which the batches go out."""
+    _changed: dict[str, None] = field(factory=dict, init=False)
+    """In the order in which they changed."""
+    _due_s: dict[str, float] = field(factory=dict, init=False)
+    """When to look at a shard that waits for a time."""
+    _times: list[tuple[float, str]] = field(factory=list, init=False)
+    """A heap of these times. Those that are no longer true stay in it until they have come."""
+    _lock: Lock = field(factory=Lock, init=False)
 
-    def keys(self) -> set[str]:
+    def held(self) -> set[str]:
         """Return the keys of all leases."""
         with self._lock:
             return {*self._readers, *self._finished}
@@ -48,49 +59,79 @@ class HeldShards:
 
     def reads(self, reader: ShardReader) -> bool:
         """Return whether the shard is read by *reader*."""
-        return self.reader_of(reader.held.key) is reader
-
-    def reader_of_batch(self, batch: Batch) -> ShardReader | None:
-        """Return the reader that *batch* is out of, and not committed."""
-        with self._lock:
-            reader = self._by_shard.get((batch.stream, batch.shard_id))
-        return reader if reader is not None and reader.out is batch else None
+        return self.reader_of(reader.key) is reader
 
     def add(self, reader: ShardReader) -> None:
         """Read a shard from now on."""
         reader.open()
         with self._lock:
-            self._readers[reader.held.key] = reader
-            self._by_shard[reader.stream, reader.shard_id] = reader
-        self.schedule.touch([reader.held.key])
+            self._readers[reader.key] = reader
+            self._changed[reader.key] = None
 
-    def remove(self, reader: ShardReader) -> bool:
-        """Read a shard no longer. Returns False if another thread was first."""
-        with self._lock:
-            is_removed = self.reads(reader)
-            if is_removed:
-                del self._readers[reader.held.key], self._by_shard[reader.stream, reader.shard_id]
-                reader.close()
-        self.ready.remove(reader.out)
-        return is_removed
-
-    def finish(self, reader: ShardReader) -> None:
-        """Keep the lease of a shard that was read to its end, without a reader."""
-        with self._lock:
-            self.remove(reader)
-            self.keep_finished(reader.held)
-
-    def keep_finished(self, held: HeldLease) -> None:
+    def add_finished(self, held: HeldLease) -> None:
         """Keep the lease of a finished shard."""
         with self._lock:
             self._finished[held.key] = held
 
-    def forget(self, key: str) -> None:
+    def remove(self, reader: ShardReader, *, is_finished: bool = False) -> bool:
+        """Read a shard no longer, and keep its lease if it *is_finished*. Returns False if another thread was first."""
+        with self._lock:
+            if self._readers.get(reader.key) is not reader:
+                return False
+            del self._readers[reader.key]
+            if is_finished:
+                self._finished[reader.key] = reader.held
+        reader.close()
+        return True
+
+    def remove_finished(self, key: str) -> None:
         """Keep the lease of a finished shard no longer."""
         with self._lock:
             self._finished.pop(key, None)
 
-    def withdraw(self, reader: ShardReader) -> None:
-        """Take back a batch that nobody has in hand yet."""
-        if self.ready.remove(reader.out):
-            reader.withdraw()
+    def count(self, size_bytes: int) -> None:
+        """Count data that came; a negative number if it went."""
+        with self._lock:
+            self.size_bytes += size_bytes
+
+    def put_ready(self, reader: ShardReader) -> None:
+        """Let the batch of *reader* go out after those of others."""
+        with self._lock:
+            self._ready.append(reader.key)
+
+    def next_ready(self) -> ShardReader | None:
+        """Return the reader whose batch goes out next, once; None if there is none."""
+        with self._lock:
+            while self._ready:
+                reader = self._readers.get(self._ready.popleft())
+                if reader is not None:
+                    return reader
+            return None
+
+    def touch(self, keys: Iterable[str]) -> None:
+        """Let these shards be looked at."""
+        with self._lock:
+            self._changed.update(dict.fromkeys(keys))
+
+    def put_off(self, key: str, due_s: float) -> None:
+        """Let a shard be looked at when it is *due_s*."""
+        with self._lock:
+            if self._due_s.get(key) != due_s:
+                self._due_s[key] = due_s
+                heapq.heappush(self._times, (due_s, key))
+
+    def take_changed(self, now_s: float) -> list[str]:
+        """Return which shards are to be looked at now, once."""
+        with self._lock:
+            while self._times and self._times[0][0] <= now_s:
+                due_s, key = heapq.heappop(self._times)
+                if self._due_s.get(key) == due_s:
+                    del self._due_s[key]
+                    self._changed[key] = None
+            taken, self._changed = [*self._changed], {}
+            return taken
+
+    def next_s(self) -> float:
+        """Return when the next shard that waits for a time is due."""
+        with self._lock:
+            return self._times[0][0] if self._times else float("inf")

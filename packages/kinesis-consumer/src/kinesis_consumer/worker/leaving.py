@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from kinesis_consumer.assignment import Leader, read_leases, read_report
+from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.roles import Roles
 from kinesis_consumer.worker.tables import GroupTables
-from kinesis_consumer.worker.worker import Worker
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
 from kinesis_credentials.logs import get_logger
@@ -19,7 +19,9 @@ ALIVE_S = 35.0
 """A worker that reported within this time gets leases from one that closes. The KCL reports each 30 s."""
 
 
-def retire(worker: Worker, tables: GroupTables, roles: Roles, wall_clock: Clock, *, only_idle: bool) -> None:
+def retire(
+    worker: LeaseHolder, tables: GroupTables, roles: Roles, wall_clock: Clock, *, only_idle: bool
+) -> None:
     """
     Let the leases of *worker* go, with its report and the leader's lock. Idempotent.
 
@@ -39,12 +41,14 @@ def _release_lock(leader: Leader) -> None:
         leader.lock.release()
 
 
-def _leave(worker: Worker, tables: GroupTables, roles: Roles, wall_clock: Clock, *, only_idle: bool) -> None:
+def _leave(
+    worker: LeaseHolder, tables: GroupTables, roles: Roles, wall_clock: Clock, *, only_idle: bool
+) -> None:
     loads: dict[str, int] = {}
     with _survived("assignment"):
         if roles.leader is not None:  # without a leader, others look for leases that nobody has
             loads = loads_of_others(roles.leader, tables, wall_clock)
-    worker.leave(loads, only_idle=only_idle)
+    worker.release_all(loads, only_idle=only_idle)
 
 
 def loads_of_others(leader: Leader, tables: GroupTables, wall_clock: Clock) -> dict[str, int]:

@@ -1,12 +1,17 @@
-"""Failures that are repeated: how many lines they have in the log, and how long the pauses between attempts are."""
+"""Things to do again and again: after a failure again with longer and longer pauses, and with few lines in the log."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
 
 from attrs import define, field, frozen
 
-from kinesis_core.clock import doubled_s
+from kinesis_core import ServiceError
+from kinesis_core.clock import Clock, doubled_s
+from kinesis_credentials.logs import get_logger
+
+log = get_logger("kinesis_consumer")
 
 LOG_S = 60.0
 """Failures have one line in this time, from the first one on."""
@@ -58,3 +63,80 @@ class Outage:
         """Return how long to wait after a failure: longer after each one in a row, and differently for each worker."""
         grown_s = doubled_s(RETRY_S, self.failures - 1, longest_s)
         return grown_s * rng.uniform(0.8, 1.0)
+
+
+@define
+class Periodic:
+    """One thing to do. *run* returns after how many seconds it is to be done again."""
+
+    name: str
+    run: Callable[[], float]
+    clock: Clock
+    rng: random.Random
+    due_s: float = field(default=float("-inf"))
+    longest_retry_s: float = LONGEST_RETRY_S
+    """The longest pause after a failure."""
+    _outage: Outage = field(factory=Outage, init=False)
+
+    def step(self) -> None:
+        """
+        Do it if it is due.
+
+        Raises:
+            ServiceError: It failed, and trying again does not help.
+        """
+        now_s = self.clock.now_s()
+        if now_s < self.due_s:
+            return
+        try:
+            self.due_s = now_s + self.run()
+        except ServiceError as error:
+            self._fail(error)
+        else:
+            self._succeed()
+
+    def _fail(self, error: ServiceError) -> None:
+        if not error.retryable:
+            raise error
+        now_s = self.clock.now_s()
+        if (failures := self._outage.failed(now_s)) is not None:
+            facts = {"code": error.code, "reason": str(error), "failures": failures}
+            log.warning("coordination.failed", task=self.name, **facts)
+        self.due_s = now_s + self._outage.pause_s(self.rng, self.longest_retry_s)
+
+    def _succeed(self) -> None:
+        if (recovery := self._outage.succeeded(self.clock.now_s())) is not None:
+            facts = {"failures": recovery.failures, "failed_s": round(recovery.failed_s)}
+            log.info("coordination.recovered", task=self.name, **facts)
+
+
+Attempt = tuple[str, ServiceError | None]
+"""A write to a lease: its key, and the error."""
+
+
+@define
+class RenewalLog:
+    """What the log tells of failed writes to the leases of one worker: one line for all of them, each minute."""
+
+    _outage: Outage = field(factory=Outage, init=False)
+    _keys: set[str] = field(factory=set, init=False)
+    """The leases that failed since the last line."""
+
+    def note(self, attempts: Iterable[Attempt], clock: Clock) -> None:
+        """Note the writes to all leases that were due. A failure has its line as soon as it is there."""
+        errors = []
+        for key, error in attempts:
+            errors.append(error)
+            if error is not None:
+                self._fail(key, error, clock.now_s())
+        recovery = self._outage.succeeded(clock.now_s()) if errors and not any(errors) else None
+        if recovery is not None:
+            facts = {"failures": recovery.failures, "failed_s": round(recovery.failed_s)}
+            log.info("coordination.recovered", task="renewal", **facts)
+
+    def _fail(self, key: str, error: ServiceError, now_s: float) -> None:
+        self._keys.add(key)
+        if (failures := self._outage.failed(now_s)) is not None:
+            facts = {"code": error.code, "reason": str(error), "failures": failures}
+            log.warning("renewal.failed", leases=len(self._keys), lease=key, **facts)
+            self._keys.clear()

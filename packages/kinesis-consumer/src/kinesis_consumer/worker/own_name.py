@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 
 from kinesis_consumer.assignment import WorkerReport, read_leases, read_report
 from kinesis_consumer.stores import ItemTable, Update
+from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.tables import GroupTables
-from kinesis_consumer.worker.worker import Worker
 from kinesis_core.leases import PROCESS, Item, Lease
 
 Patiently = Callable[[Callable[[], Item | None]], Item | None]
@@ -15,7 +15,7 @@ Patiently = Callable[[Callable[[], Item | None]], Item | None]
 
 
 def await_own_name(
-    worker: Worker, tables: GroupTables, leases: Collection[Lease], patiently: Patiently
+    worker: LeaseHolder, tables: GroupTables, leases: Collection[Lease], patiently: Patiently
 ) -> None:
     """
     Wait as `Namesakes.await_end` does. *leases* are all leases of the table.

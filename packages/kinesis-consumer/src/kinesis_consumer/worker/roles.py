@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from kinesis_consumer.assignment import REPORT_S, Coordination, Leader, LeaderLock, MetricsWriter, Mode
+from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.tables import GroupTables
-from kinesis_consumer.worker.worker import Worker
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Lease
 
@@ -26,7 +26,7 @@ class Roles:
 
 def roles_of(
     now: Coordination,
-    worker: Worker,
+    worker: LeaseHolder,
     tables: GroupTables,
     wall_clock: Clock,
     rng: random.Random,

@@ -67,7 +67,7 @@ class WorkerThreads:
         self._process = os.getpid()
         self._fetching = ThreadPool(self.fetch_threads, "kinesis-fetch", self._mark)
         self._renewing = ThreadPool(RENEWAL_THREADS, "kinesis-renew", self._mark)
-        self.worker.wake = self.wake
+        self.worker.leases.wake = self.wake
         for loop in (self._renew, self._coordinate, self._read):
             try:
                 self._threads.append(start_thread(partial(self._guard, loop), f"kinesis{loop.__name__}"))
@@ -205,7 +205,7 @@ class WorkerThreads:
         while (pool := self._renewing) is not None and not self._is_closing.is_set():
             wait_s = LONGEST_WAIT_S
             try:
-                wait_s = min(self.worker.renew(pool.map), wait_s)
+                wait_s = min(self.worker.leases.renew(pool.map), wait_s)
             except BaseException as error:  # noqa: BLE001 - it surfaces, and batches in hand keep their leases
                 self.fail(error)
             self._is_closing.wait(wait_s)
@@ -231,8 +231,8 @@ class WorkerThreads:
         """Let the pool advance all shards that are due. Returns in how many seconds the next one is."""
         pool, now_s = self._fetching, self.worker.clock.now_s()
         for reader in self.worker.due_readers():
-            if pool is not None and reader.held.key not in self._busy:
-                self._busy[reader.held.key] = future = Future[None]()
+            if pool is not None and reader.key not in self._busy:
+                self._busy[reader.key] = future = Future[None]()
                 pool.submit(self._advance, reader, future)
         return max(0.0, min(self.worker.next_due_s(), now_s + LONGEST_WAIT_S) - now_s)
 
@@ -242,6 +242,6 @@ class WorkerThreads:
         except BaseException as error:  # noqa: BLE001 - it surfaces in the user's thread
             self.fail(error)
         finally:
-            self._busy.pop(reader.held.key, None)
+            self._busy.pop(reader.key, None)
             future.set_result(None)
-            self.worker.look_at(reader.held.key)  # whoever looked before took it for busy
+            self.worker.leases.look_at(reader.key)  # whoever looked before took it for busy

@@ -4,46 +4,55 @@ from __future__ import annotations
 
 import os
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from kinesis_consumer.delivery import Batch, ShardReader, open_batch
+from kinesis_consumer.delivery import Batch, Pace, ShardReader, open_batch
 from kinesis_consumer.errors import LeaseLostError
+from kinesis_consumer.leases import Held, Ready
 from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
 from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_COMMITTED
-from kinesis_consumer.worker.lease_holder import LeaseHolder
+from kinesis_consumer.worker.held_shards import HeldShards
+from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_core import ServiceError
-from kinesis_core.clock import doubled_s
+from kinesis_core.clock import Clock
 from kinesis_core.leases import FINISHED
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 
-WAIT_S = 1.0
-"""How often a shard looks whether its parents are finished, or its children are listed."""
 LAG_S = 10.0
 """How often the lag of a shard is reported while no page of it is read."""
-FAILURE_PAUSE_S = 0.5
 LOOK_S = 1.0
 """How often all shards are looked at. One that has changed is looked at at once."""
-LONGEST_PAUSE_S = 15.0
-"""Pauses of one shard after failed calls in a row: each is twice as long as the one before, up to this."""
 
 
 @define(eq=False)
-class Worker(LeaseHolder):
+class Worker:
     """
     Reads the shards of its leases, and hands out batches.
 
-    Its steps may run in several threads: `renew` in one, `due_readers` in one, `advance` in many with one shard each, `take` and
-    `commit` in the user's.
+    Its steps may run in several threads: `due_readers` in one, `advance` in many with one shard each, `take` and `commit` in the
+    user's.
     """
 
+    leases: LeaseHolder
     _starved: dict[str, None] = field(factory=dict, init=False)
     """Leases of shards that could be read if there were room."""
     _looked_s: float = field(default=float("-inf"), init=False)
     """When all shards were looked at."""
     _lags_s: float = field(default=float("-inf"), init=False)
     """When the lags of all shards were looked at."""
+
+    def __attrs_post_init__(self) -> None:
+        self.leases.commit = self.commit
+
+    @property
+    def clock(self) -> Clock:
+        return self.leases.clock
+
+    @property
+    def _shards(self) -> HeldShards:
+        return self.leases.shards
 
     def advance(self, reader: ShardReader) -> None:
         """
@@ -52,62 +61,62 @@ class Worker(LeaseHolder):
         Raises:
             KinesisError: Reading the shard failed for good.
         """
-        if not reader.held.is_ours or reader.held.is_leaving:
+        if not isinstance(reader.held.state, Held):
             return
         try:
             self._advance(reader)
         except LeaseLostError:
-            self._releaser.drop(reader)
+            self.leases.end(reader)
         except ServiceError as error:
             if not error.retryable:
                 raise
-            reader.failures += 1
-            reader.due_s = self.clock.now_s() + doubled_s(FAILURE_PAUSE_S, reader.failures, LONGEST_PAUSE_S)
-            if reader.failures.bit_count() == 1:  # less and less often: an outage has many shards
-                facts = {"code": error.code, "reason": str(error), "failures": reader.failures}
-                log.warning("shard.failed", lease=reader.held.key, **facts)
+            now_s = self.clock.now_s()
+            failures = reader.go_on(lambda pace: pace.fail(now_s)).failures
+            if failures.bit_count() == 1:  # less and less often: an outage has many shards
+                facts = {"code": error.code, "reason": str(error), "failures": failures}
+                log.warning("shard.failed", lease=reader.key, **facts)
         else:
-            reader.failures = 0  # only now: a page may come while the store fails
-        if not self._shards.reads(reader):  # the lease was let go meanwhile
+            reader.go_on(Pace.succeed)  # only now: a page may come while the store fails
+        if not self._shards.reads(reader):  # the lease was released or lost meanwhile
             reader.close()
-        self._shards.schedule.touch([reader.held.key])
+        self._shards.touch([reader.key])
 
     def due_readers(self) -> list[ShardReader]:
         """Return the readers for which `advance` has something to do. Each is returned once: `advance` it, and it is looked at again."""
         now_s, has_room = self.clock.now_s(), self._has_room()
         if now_s >= self._looked_s + LOOK_S:
             self._looked_s = now_s
-            self._shards.schedule.touch(reader.held.key for reader in self.readers())
+            self._shards.touch(reader.key for reader in self._shards.readers())
         if has_room:
-            self._shards.schedule.touch(self._starved)
+            self._shards.touch(self._starved)
             self._starved.clear()
         return [
             reader
-            for key in self._shards.schedule.take(now_s)
+            for key in self._shards.take_changed(now_s)
             if (reader := self._shards.reader_of(key)) is not None and self._is_ready(reader, now_s, has_room)
         ]
 
     def next_due_s(self) -> float:
         """Return when `due_readers` may have another one, if nothing changes before."""
-        return min(self._shards.schedule.next_s(), self._looked_s + LOOK_S)
+        return min(self._shards.next_s(), self._looked_s + LOOK_S)
 
     def _is_ready(self, reader: ShardReader, now_s: float, has_room: bool) -> bool:
         """Return whether `advance` has something to do. If it only waits for a time, or for room, that is noted."""
-        if not reader.held.is_ours or reader.held.is_leaving:
+        if not isinstance(reader.held.state, Held):
             return False
-        if reader.due_s > now_s:
-            self._shards.schedule.put_off(reader.held.key, reader.due_s)
+        if reader.pace.due_s > now_s:
+            self._shards.put_off(reader.key, reader.pace.due_s)
             return False
         is_ready = reader.is_finished or reader.has_work or self._may_fetch(reader, has_room)
         if not is_ready and reader.has_room:
-            self._starved[reader.held.key] = None
+            self._starved[reader.key] = None
         return is_ready
 
     def lag(self) -> dict[str, dict[str, int]]:
         """Return the lag of each shard in milliseconds, by stream: see `ConsumerGroup.lag`."""
         lags: dict[str, dict[str, int]] = {}
         has_room = self._has_room()
-        for reader in self.readers():
+        for reader in self._shards.readers():
             lag_ms = self._lag_ms(reader, has_room=has_room)
             if lag_ms is not None:
                 lags.setdefault(reader.stream, {})[reader.shard_id] = lag_ms
@@ -119,13 +128,13 @@ class Worker(LeaseHolder):
         if now_s < self._lags_s + LOOK_S:
             return
         self._lags_s = now_s
-        for reader in self.readers():
-            if reader.has_begun and now_s - reader.measured_s >= LAG_S:
+        for reader in self._shards.readers():
+            if reader.has_begun and now_s - reader.pace.measured_s >= LAG_S:
                 self._measure_lag(reader)
 
     def _has_room(self) -> bool:
         """Return whether the batches and pages in memory leave room for another page."""
-        return self._shards.memory.size_bytes < self.settings.max_buffered_bytes
+        return self._shards.size_bytes < self.leases.settings.max_buffered_bytes
 
     def _may_fetch(self, reader: ShardReader, has_room: bool) -> bool:
         """
@@ -137,11 +146,14 @@ class Worker(LeaseHolder):
 
     def take(self) -> Batch | None:
         """Return the next batch for the user; None if there is none now."""
-        return self._shards.ready.take(self.is_ours)
+        while (reader := self._shards.next_ready()) is not None:
+            if (batch := reader.take()) is not None:
+                return batch
+        return None
 
-    def commit(self, batch: Batch) -> None:
+    def commit(self, reader: ShardReader, batch: Batch) -> None:
         """
-        Commit *batch*, and hand out the next one of its shard.
+        Commit *batch* of *reader*, and hand out the next one.
 
         Raises:
             LeaseLostError: The lease is lost. The batch is not committed, or may be.
@@ -149,63 +161,63 @@ class Worker(LeaseHolder):
         """
         if batch.is_committed:
             return
-        if self.process != os.getpid():
+        if self.leases.process != os.getpid():
             raise RuntimeError(
                 "A batch is committed in the process that has its group, not in one that was forked from it."
             )
-        reader = self._shards.reader_of_batch(batch)
-        if reader is None:
+        if not self._shards.reads(reader):
             raise _lost(batch, "its lease is lost", batch.may_be_committed)
         try:
-            following = reader.commit(batch)
+            if not reader.write_commit(batch):
+                return
         except LeaseLostError as error:
-            self._releaser.drop(reader)
+            self.leases.end(reader)
             if error.may_be_committed:
-                log.warning("batch.unconfirmed", batch=str(batch.id), reason=reader.held.lost)
-            raise _lost(batch, reader.held.lost or "its lease is lost", error.may_be_committed) from error
+                log.warning("batch.unconfirmed", batch=str(batch.id), reason=reader.held.reason)
+            reason = reader.held.reason or "its lease is lost"
+            raise _lost(batch, reason, error.may_be_committed) from error
         log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
-        self._hand_out(following)
-        if following is None and reader.has_work:
-            reader.due_s = float("-inf")  # a page came while the commit was written
-        self.look_at(reader.held.key)
+        if isinstance(reader.hand, Ready):
+            self._hand_out(reader)
+        elif reader.has_work:
+            reader.go_on(Pace.hurry)  # a page came while the commit was written
+        self.leases.look_at(reader.key)
         of_what = {"stream": batch.stream, "shard": batch.shard_id}
-        self.callbacks.metric(RECORDS_COMMITTED, batch.record_count, of_what)
-        self.callbacks.metric(BYTES_COMMITTED, batch.size_bytes, of_what)
+        self.leases.callbacks.metric(RECORDS_COMMITTED, batch.record_count, of_what)
+        self.leases.callbacks.metric(BYTES_COMMITTED, batch.size_bytes, of_what)
 
-    def is_ours(self, batch: Batch) -> bool:
-        """Return whether *batch* is out, and no other worker can have its shard."""
-        reader = self._shards.reader_of_batch(batch)
-        return reader is not None and reader.held.is_ours
-
-    def _hand_out(self, batch: Batch | None) -> None:
-        if batch is not None:
-            self._shards.ready.put(batch)
-            self.wake()
+    def _hand_out(self, reader: ShardReader) -> None:
+        self._shards.put_ready(reader)
+        self.leases.wake()
 
     def _advance(self, reader: ShardReader) -> None:
         if not reader.has_begun:
-            parents = unfinished_parents(reader.held.lease, self._find)
+            parents = unfinished_parents(reader.held.lease, self.leases.find)
             if parents:
                 self._wait(reader, f"its parents are not read to their end: {', '.join(parents)}")
                 return
-            reader.waiting.end()
+            reader.go_on(Pace.begin)
         if self._may_fetch(reader, self._has_room()):
             reader.fetch()
             self._measure_lag(reader)
-        self._hand_out(reader.next_batch())
+        if reader.fix_next():
+            self._hand_out(reader)
         if reader.is_finished:
             self._finish(reader)
 
     def _wait(self, reader: ShardReader, reason: str) -> None:
         now_s = self.clock.now_s()
-        reader.waiting.note(reader.held.key, reason, now_s)
-        reader.due_s = now_s + WAIT_S
+        pace = reader.go_on(lambda pace: pace.wait(now_s))
+        if pace.logged_s == now_s:
+            waited_s = round(pace.waited_s(now_s))
+            log.info("shard.waiting", lease=reader.key, reason=reason, waited_s=waited_s)
 
     def _measure_lag(self, reader: ShardReader) -> None:
-        lag_ms = self._lag_ms(reader, has_room=self._has_room())
+        lag_ms, now_s = self._lag_ms(reader, has_room=self._has_room()), self.clock.now_s()
         if lag_ms is not None:
-            reader.measured_s = self.clock.now_s()
-            self.callbacks.metric(LAG_MS, lag_ms, {"stream": reader.stream, "shard": reader.shard_id})
+            reader.go_on(lambda pace: evolve(pace, measured_s=now_s))
+            of_what = {"stream": reader.stream, "shard": reader.shard_id}
+            self.leases.callbacks.metric(LAG_MS, lag_ms, of_what)
 
     def _lag_ms(self, reader: ShardReader, *, has_room: bool) -> int | None:
         """
@@ -216,24 +228,26 @@ class Worker(LeaseHolder):
         lag_ms = reader.pages.lag_ms(reader.shard_id)
         if lag_ms is None or reader.buffer.is_ended:
             return None
-        if self._may_fetch(reader, has_room) and not reader.held.is_leaving and not reader.failures:
+        is_read_on = self._may_fetch(reader, has_room) and not reader.held.is_handing_over
+        if is_read_on and not reader.pace.failures:
             return lag_ms
-        return lag_ms + round((self.clock.now_s() - reader.fetched_s) * 1000)
+        return lag_ms + round((self.clock.now_s() - reader.reached.fetched_s) * 1000)
 
     def _finish(self, reader: ShardReader) -> None:
         """Make the leases of the children, then mark the shard as finished."""
         held = reader.held
-        if held.is_leaving or open_batch(held.lease) is not None:
+        if held.is_handing_over or open_batch(held.lease) is not None:
             return
-        children = create_children(self.table, held.lease, self.sources[held.lease.stream_id].api)
+        api = self.leases.sources[held.lease.stream_id].api
+        children = create_children(self.leases.table, held.lease, api)
         if isinstance(children, NotYet):
             self._wait(reader, f"it has ended, and {children.reason}")
             return
         held.checkpoint(FINISHED, None, {})
-        self._shards.finish(reader)
-        log.info("shard.ended", lease=held.key, worker=self.name)
-        self.callbacks.shard_ended(reader.stream, reader.shard_id)
-        self.wake()
+        self._shards.remove(reader, is_finished=True)
+        log.info("shard.ended", lease=held.key, worker=self.leases.name)
+        self.leases.callbacks.shard_ended(reader.stream, reader.shard_id)
+        self.leases.wake()
 
 
 def _lost(batch: Batch, reason: str, may_be_committed: bool) -> LeaseLostError:

@@ -1,20 +1,36 @@
-"""The streams of a worker. The table may have leases of others, which workers that name those streams read."""
+"""The streams of a group, and which of them a worker knows."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from attrs import define, field
+from attrs import define, field, frozen
 
+from kinesis_consumer.delivery import Feed
+from kinesis_core.aws import StreamApi
 from kinesis_core.leases import Lease
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 
 
+@frozen
+class Source:
+    """One stream of a group."""
+
+    name: str
+    """What the group calls it: see `name_streams`."""
+    pages: Feed
+    api: StreamApi
+    initial_ms: int | None = None
+    """The time where a new group begins, if the user gave one."""
+    stream_id: str = ""
+    """The KCL's name of the stream, which leases carry."""
+
+
 @define
 class KnownStreams:
-    """The streams that a worker was opened with."""
+    """The streams that a worker was opened with. The table may have leases of others, which workers that name those streams read."""
 
     worker: str
     ids: Collection[str | None]

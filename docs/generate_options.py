@@ -62,7 +62,7 @@ def render(tables: Mapping[str, OptionTable]) -> str:
     every = list(dict.fromkeys(option for table in tables.values() for option in table.options))
     for group in dict.fromkeys(option.group for option in every):
         options = [option for option in every if option.group == group]
-        lines += [f"## {group}", "", *_render_options(options), "", *_render_aliases(options)]
+        lines += [f"## {group}", "", *_render_options(options, tables), "", *_render_aliases(options)]
     unsupported = dict.fromkeys(entry for table in tables.values() for entry in table.unsupported)
     lines += [UNSUPPORTED, *render_rows(("option", "feature", "instead"), _list_unsupported(unsupported))]
     for half, table in tables.items():
@@ -73,12 +73,22 @@ def render(tables: Mapping[str, OptionTable]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _render_options(options: Iterable[Option[Any]]) -> list[str]:
+def _render_options(options: Iterable[Option[Any]], tables: Mapping[str, OptionTable]) -> list[str]:
     rows = (
-        (f"`{option.name}`", option.meaning, option.parser.domain, option.shown_default, option.scope.value)
+        (
+            f"`{option.name}`",
+            option.meaning,
+            option.parser.domain,
+            option.shown_default,
+            _halves(option, tables),
+        )
         for option in options
     )
     return render_rows(("option", "meaning", "accepts", "default", "for"), rows)
+
+
+def _halves(option: Option[Any], tables: Mapping[str, OptionTable]) -> str:
+    return " and ".join(half for half, table in tables.items() if option in table.options)
 
 
 def _render_aliases(options: Iterable[Option[Any]]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from botocore.session import Session
 
 from kinesis_core.aws import Connection, StreamRef
-from kinesis_core.options.catalog import STREAM_ARN
+from kinesis_core.options.connection import STREAM_ARN
 from kinesis_core.options.credentials import STS_ROLE_ARN
 from kinesis_credentials import StaticKeys, find_endpoint_region
 from kinesis_credentials.endpoints import is_aws_endpoint

@@ -24,7 +24,7 @@ from kinesis_core.reading import ReadSettings
 from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT
-from spark_kinesis_source.options.lease_table import LeaseTableOptions
+from spark_kinesis_source.options.publishing import LeaseTableOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024

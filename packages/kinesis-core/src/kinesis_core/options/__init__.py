@@ -4,7 +4,7 @@ The declarations of options: name, meaning, domain, default, and the names that 
 This folder has the parsers and the options that source and sink share. Each Spark package declares its own options with them.
 """
 
-from kinesis_core.options.catalog import (
+from kinesis_core.options.connection import (
     COMMON_ALTERNATIVES,
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
@@ -13,8 +13,9 @@ from kinesis_core.options.catalog import (
     STREAM_ARN,
     STREAM_NAME,
     WHERE,
+    ignored_region,
+    read_connection,
 )
-from kinesis_core.options.connection import ignored_region, read_connection
 from kinesis_core.options.foreign import (
     IGNORED_BY_SINK,
     IGNORED_BY_SOURCE,
@@ -30,7 +31,6 @@ from kinesis_core.options.option import (
     IgnoredOption,
     Option,
     Parser,
-    Scope,
     Unsupported,
     or_none,
 )
@@ -78,7 +78,6 @@ __all__ = [
     "SPARK_OPTIONS",
     "STREAM_ARN",
     "STREAM_NAME",
-    "Scope",
     "TABLE_COLUMN",
     "Unsupported",
     "Values",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from attrs import frozen
@@ -12,14 +11,6 @@ T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
 
 PREFIX = "kinesis."
-
-
-class Scope(Enum):
-    """Which half of the connector takes an option."""
-
-    SOURCE = "source"
-    SINK = "sink"
-    BOTH = "source and sink"
 
 
 class BadValueError(ValueError):
@@ -84,7 +75,6 @@ class Option(Generic[T_co]):
     default: T_co
     """Comes from the settings class that uses the option, if there is one."""
     group: str
-    scope: Scope = Scope.BOTH
     is_secret: bool = False
     """Whether its values appear in no message."""
     needs: Option[Any] | None = None

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.catalog import STREAM_ARN, STREAM_NAME
+from kinesis_core.options.connection import STREAM_ARN, STREAM_NAME
 from kinesis_core.options.option import Option
 from kinesis_core.options.table import OptionTable, Values
 

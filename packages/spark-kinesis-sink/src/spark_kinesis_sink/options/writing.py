@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from kinesis_core.options import (
     Option,
-    Scope,
     boolean,
     duration,
     integer,
@@ -12,8 +11,6 @@ from kinesis_core.options import (
 from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
 
 WRITING = "Writing"
-_DAY_S = 86400
-_LONGEST_BUFFERED_S = 300
 _DEFAULTS = ProducerSettings()
 
 AGGREGATION_ENABLED = Option[bool](
@@ -25,7 +22,6 @@ AGGREGATION_ENABLED = Option[bool](
     parser=boolean(),
     default=_DEFAULTS.aggregation_enabled,
     group=WRITING,
-    scope=Scope.SINK,
 )
 AGGREGATION_MAX_SIZE = Option[int](
     name="aggregationMaxSize",
@@ -33,16 +29,14 @@ AGGREGATION_MAX_SIZE = Option[int](
     parser=integer(64, 10 * 1024 * 1024, "bytes"),
     default=_DEFAULTS.aggregation_max_size,
     group=WRITING,
-    scope=Scope.SINK,
 )
 RECORD_MAX_BUFFERED_TIME = Option[float](
     name="recordMaxBufferedTimeMs",
     meaning="Maximum time a row is buffered to share an aggregate or a request. "
     "The end of a task sends all rows at once.",
-    parser=duration(0, _LONGEST_BUFFERED_S, "ms"),
+    parser=duration(0, 300, "ms"),
     default=_DEFAULTS.record_max_buffered_time_s,
     group=WRITING,
-    scope=Scope.SINK,
 )
 MAX_CONNECTIONS = Option[int](
     name="maxConnections",
@@ -50,16 +44,14 @@ MAX_CONNECTIONS = Option[int](
     parser=integer(1, 256, "requests"),
     default=_DEFAULTS.max_connections,
     group=WRITING,
-    scope=Scope.SINK,
 )
 RECORD_TTL = Option[float](
     name="recordTtlMs",
     meaning="For how long the requests for a shard may fail. The task fails if the shard accepts nothing for that long. A shard that "
     "throttles is waited for, 20 times as long if it accepts nothing at all. A row has no time limit of its own.",
-    parser=duration(0.1, _DAY_S, "ms"),
+    parser=duration(0.1, 86400, "ms"),
     default=_DEFAULTS.record_ttl_s,
     group=WRITING,
-    scope=Scope.SINK,
 )
 
 WRITING_OPTIONS = (

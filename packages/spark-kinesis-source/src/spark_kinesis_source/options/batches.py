@@ -1,4 +1,4 @@
-"""The options that bound a micro-batch, plan it and divide it into tasks."""
+"""The options that bound a micro-batch, plan it, divide it into tasks, and fetch and unpack its records."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     Alternatives,
     Option,
-    Scope,
+    Parser,
+    boolean,
     byte_size,
     duration,
     integer,
+    number,
     or_none,
 )
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.reading import ReadSettings
-from spark_kinesis_source.options.rates import show_rate
+
+
+def rate() -> Parser[float]:
+    """Return a parser of rates in MiB/s, as bytes a second."""
+    return number(0.01, 1000, "MiB/s", factor=1024 * 1024)
+
+
+def show_rate(bytes_per_s: float) -> str:
+    """Return a rate as the option `maxFetchRate` shows it, such as `2 MiB/s`."""
+    return rate().show(bytes_per_s)
+
 
 HOW_MUCH = "How much, how fast"
-_HOUR_S = 3600
 _DAY_S = 86400
 _LIMITS = Limits()
 _PLAN = PlanSettings()
@@ -38,7 +49,6 @@ MAX_RECORDS_PER_SHARD = Option[int](
     parser=integer(1, None, "records"),
     default=100_000,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 MAX_BYTES_PER_SHARD = Option[int | None](
     name="maxBytesPerShard",
@@ -50,7 +60,6 @@ MAX_BYTES_PER_SHARD = Option[int | None](
     default=_LIMITS.max_bytes,
     default_text="no limit",
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 MAX_RECORDS_PER_TRIGGER = Option[int | None](
     name="maxRecordsPerTrigger",
@@ -62,7 +71,6 @@ MAX_RECORDS_PER_TRIGGER = Option[int | None](
     default=_PLAN.batch_limits.max_records,
     default_text="no limit",
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 MAX_BYTES_PER_BATCH = Option[int | None](
     name="maxBytesPerBatch",
@@ -74,7 +82,6 @@ MAX_BYTES_PER_BATCH = Option[int | None](
     default=_PLAN.batch_limits.max_bytes,
     default_text="no limit",
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 MIN_RECORDS_PER_TRIGGER = Option[int](
     name="minRecordsPerTrigger",
@@ -86,7 +93,6 @@ MIN_RECORDS_PER_TRIGGER = Option[int](
     parser=integer(1, None, "records"),
     default=1,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 MAX_TRIGGER_DELAY = Option[float](
     name="maxTriggerDelay",
@@ -94,10 +100,9 @@ MAX_TRIGGER_DELAY = Option[float](
         "How long a record waits at most for `minRecordsPerTrigger`. Spark asks for new records once per trigger interval, so "
         "use the default trigger or a short interval."
     ),
-    parser=duration(0, _HOUR_S, "ms"),
+    parser=duration(0, 3600, "ms"),
     default=900.0,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
     needs=MIN_RECORDS_PER_TRIGGER,
 )
 MAX_SHARD_SKEW = Option[float | None](
@@ -111,7 +116,6 @@ MAX_SHARD_SKEW = Option[float | None](
     parser=or_none(duration(0, _DAY_S, "ms")),
     default=_PLAN.max_shard_skew_s,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 SHARDS_PER_TASK = Option[int](
     name="shardsPerTask",
@@ -122,7 +126,6 @@ SHARDS_PER_TASK = Option[int](
     parser=integer(1, 10_000, "shards"),
     default=_READ.threads,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 MAX_PARTITIONS = Option[int | None](
     name="maxPartitions",
@@ -134,7 +137,6 @@ MAX_PARTITIONS = Option[int | None](
     default=None,
     default_text="as many as `shardsPerTask` requires",
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 SHARD_DISCOVERY_INTERVAL = Option[float](
     name="shardDiscoveryInterval",
@@ -145,7 +147,6 @@ SHARD_DISCOVERY_INTERVAL = Option[float](
     parser=duration(0, _DAY_S, "ms"),
     default=_PLAN.shard_discovery_interval_s,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 PLANNING_THREADS = Option[int](
     name="planningThreads",
@@ -153,7 +154,6 @@ PLANNING_THREADS = Option[int](
     parser=integer(1, 256, "threads"),
     default=8,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 PLAN_BUDGET = Option[float | None](
     name="planBudget",
@@ -166,7 +166,6 @@ PLAN_BUDGET = Option[float | None](
     parser=or_none(duration(0.1, 600, "ms")),
     default=_PLAN.plan_budget_s,
     group=HOW_MUCH,
-    scope=Scope.SOURCE,
 )
 
 TASK_ALTERNATIVES: Alternatives = ((SHARDS_PER_TASK,), (MAX_PARTITIONS,))
@@ -183,4 +182,72 @@ BATCH_OPTIONS = (
     SHARD_DISCOVERY_INTERVAL,
     PLANNING_THREADS,
     PLAN_BUDGET,
+)
+
+
+_LONGEST_PERIOD_S = 60
+
+MAX_RECORDS_PER_FETCH = Option[int](
+    name="maxRecordsPerFetch",
+    meaning="How many records one GetRecords call returns at most.",
+    parser=integer(1, 10_000, "records"),
+    default=_READ.max_records_per_fetch,
+    group=HOW_MUCH,
+)
+MIN_FETCH_PERIOD = Option[float](
+    name="minFetchPeriod",
+    meaning=(
+        "The minimum time between two GetRecords calls on a shard. Kinesis allows 5 calls a second on a shard, for all its "
+        "consumers together."
+    ),
+    parser=duration(0, _LONGEST_PERIOD_S, "ms"),
+    default=_READ.min_fetch_period_s,
+    group=HOW_MUCH,
+)
+ADD_IDLE_TIME = Option[bool](
+    name="addIdleTimeBetweenReads",
+    meaning=(
+        "Whether `idleTimeBetweenReadsInMs` replaces `minFetchPeriod`. It exists for configurations of qubole's connector; "
+        "otherwise set `minFetchPeriod`."
+    ),
+    parser=boolean(),
+    default=False,
+    group=HOW_MUCH,
+)
+IDLE_TIME = Option[float](
+    name="idleTimeBetweenReadsInMs",
+    meaning="The minimum time between two GetRecords calls on a shard if `addIdleTimeBetweenReads` is `true`.",
+    parser=duration(0, _LONGEST_PERIOD_S, "ms"),
+    default=1.0,
+    group=HOW_MUCH,
+)
+MAX_FETCH_RATE = Option[float](
+    name="maxFetchRate",
+    meaning=(
+        "How many MiB a second a task reads from a shard at most. A shard delivers "
+        f"{show_rate(SHARD_RATE_BYTES)} to all its polling consumers together."
+    ),
+    parser=rate(),
+    default=_READ.max_fetch_rate_bytes,
+    group=HOW_MUCH,
+)
+DEAGGREGATE = Option[bool](
+    name="deaggregate",
+    meaning=(
+        "Whether an aggregate of the Kinesis Producer Library (KPL) becomes one row per user record. With `false` it becomes "
+        "one row."
+    ),
+    parser=boolean(),
+    default=True,
+    group=HOW_MUCH,
+)
+
+PERIOD_ALTERNATIVES: Alternatives = ((MIN_FETCH_PERIOD,), (ADD_IDLE_TIME, IDLE_TIME))
+FETCHING_OPTIONS = (
+    MAX_RECORDS_PER_FETCH,
+    MIN_FETCH_PERIOD,
+    ADD_IDLE_TIME,
+    IDLE_TIME,
+    MAX_FETCH_RATE,
+    DEAGGREGATE,
 )

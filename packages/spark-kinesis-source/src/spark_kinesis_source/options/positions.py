@@ -6,7 +6,6 @@ from kinesis_core.model import EndingPosition, Latest, StartingPosition, TrimHor
 from kinesis_core.options import (
     WHERE,
     Option,
-    Scope,
     boolean,
     duration,
     ending_position,
@@ -38,7 +37,6 @@ STARTING_POSITION = Option[StartingPosition | None](
     default=None,
     default_text=f"{_START.show(STREAMING_START)} for a streaming query, {_START.show(BATCH_START)} for a batch read",
     group=WHERE,
-    scope=Scope.SOURCE,
 )
 ENDING_POSITION = Option[EndingPosition](
     name="endingPosition",
@@ -49,7 +47,6 @@ ENDING_POSITION = Option[EndingPosition](
     parser=ending_position(),
     default=Latest(),
     group=WHERE,
-    scope=Scope.SOURCE,
 )
 FAIL_ON_DATA_LOSS = Option[bool](
     name="failOnDataLoss",
@@ -62,7 +59,6 @@ FAIL_ON_DATA_LOSS = Option[bool](
     parser=boolean(),
     default=_PLAN.fail_on_data_loss,
     group=WHERE,
-    scope=Scope.SOURCE,
 )
 TRIM_HORIZON_MARGIN = Option[float](
     name="trimHorizonMargin",
@@ -74,7 +70,6 @@ TRIM_HORIZON_MARGIN = Option[float](
     parser=duration(0, 12 * 3600, "s"),
     default=_PLAN.trim_horizon_margin_s,
     group=WHERE,
-    scope=Scope.SOURCE,
 )
 
 POSITION_OPTIONS = (

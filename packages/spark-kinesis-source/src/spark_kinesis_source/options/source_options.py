@@ -29,15 +29,23 @@ from kinesis_core.options import (
     read_connection,
 )
 from spark_kinesis_source.options.batches import (
+    ADD_IDLE_TIME,
     BATCH_OPTIONS,
+    DEAGGREGATE,
+    FETCHING_OPTIONS,
+    IDLE_TIME,
     MAX_BYTES_PER_BATCH,
     MAX_BYTES_PER_SHARD,
+    MAX_FETCH_RATE,
     MAX_PARTITIONS,
+    MAX_RECORDS_PER_FETCH,
     MAX_RECORDS_PER_SHARD,
     MAX_RECORDS_PER_TRIGGER,
     MAX_SHARD_SKEW,
     MAX_TRIGGER_DELAY,
+    MIN_FETCH_PERIOD,
     MIN_RECORDS_PER_TRIGGER,
+    PERIOD_ALTERNATIVES,
     PLAN_BUDGET,
     PLANNING_THREADS,
     SHARD_DISCOVERY_INTERVAL,
@@ -48,19 +56,9 @@ from spark_kinesis_source.options.fan_out import (
     CONSUMER_ALTERNATIVES,
     CONSUMER_TYPE,
     FAN_OUT_OPTIONS,
+    FanOutOptions,
+    ignored_fan_out_options,
 )
-from spark_kinesis_source.options.fan_out_options import FanOutOptions, ignored_fan_out_options
-from spark_kinesis_source.options.fetching import (
-    ADD_IDLE_TIME,
-    DEAGGREGATE,
-    FETCHING_OPTIONS,
-    IDLE_TIME,
-    MAX_FETCH_RATE,
-    MAX_RECORDS_PER_FETCH,
-    MIN_FETCH_PERIOD,
-    PERIOD_ALTERNATIVES,
-)
-from spark_kinesis_source.options.lease_table import LeaseTableOptions, read_lease_table
 from spark_kinesis_source.options.positions import (
     BATCH_START,
     ENDING_POSITION,
@@ -70,7 +68,12 @@ from spark_kinesis_source.options.positions import (
     STREAMING_START,
     TRIM_HORIZON_MARGIN,
 )
-from spark_kinesis_source.options.publishing import DYNAMODB_ENDPOINT_URL, PUBLISHING_OPTIONS
+from spark_kinesis_source.options.publishing import (
+    DYNAMODB_ENDPOINT_URL,
+    PUBLISHING_OPTIONS,
+    LeaseTableOptions,
+    read_lease_table,
+)
 
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS

@@ -24,7 +24,6 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.evidence import EMPTY_MARGIN_MS, Evidence
-from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import (
     Behind,
     Ended,
@@ -38,14 +37,13 @@ from kinesis_core.planning.progress import (
     is_ended,
     is_lost,
     is_stuck,
-    is_tip,
     lag_of,
     lose,
     reading,
     reads_from,
 )
 from kinesis_core.planning.settings import Limits
-from kinesis_core.shards import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES, VISIT_PAGES, is_tip
 from support.one_shard import OneShard, end_after
 
 LIMIT = 3
@@ -220,9 +218,9 @@ def test_a_plan_follows_a_gap_for_a_few_pages(length: int, has_record: bool) -> 
         if not isinstance(reading(one.state.progress), InGap):
             break
         assert end is start
-        assert pages_read == GAP_CALLS
-    assert pages_read <= GAP_CALLS + 1  # the one that finds the end of a shard with records
-    assert plans == length // GAP_CALLS + 1
+        assert pages_read == VISIT_PAGES
+    assert pages_read <= VISIT_PAGES + 1  # the one that finds the end of a shard with records
+    assert plans == length // VISIT_PAGES + 1
     assert end == (end_after(records[-1], records[0]) if has_record else start)
 
 

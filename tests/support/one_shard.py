@@ -8,8 +8,8 @@ from attrs import define, field
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardOffset
-from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.shards import ShardCalls
 from support.fake_stream import FakeClock, Mood
 from support.scripted_stream import ScriptedStream
 
@@ -28,7 +28,8 @@ class OneShard:
         clock = FakeClock()
         self.stream = self.stream_type(clock, mood=self.mood)
         self.stream.create(1)
-        calls = ShardCalls(self.stream, self.shard_id, clock, ReadRateLimiter(0.2, 3), random.Random(0))
+        limiter = ReadRateLimiter(0.2, 3)
+        calls = ShardCalls(self.stream, self.shard_id, clock, limiter, random.Random(0), max_throttles=0)
         self.state = ShardState(calls)
 
     @property

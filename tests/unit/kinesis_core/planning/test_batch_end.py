@@ -8,8 +8,8 @@ from kinesis_core.errors import IteratorExpiredError, ThrottledError
 from kinesis_core.model import After, AtTimestamp, Record, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import plan_end
-from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.shares import FIRST_SAMPLE_RECORDS
+from kinesis_core.shards import VISIT_PAGES
 from support.fake_stream import Mood
 from support.one_shard import OneShard, end_after
 from support.scripted_stream import ITERATOR_LIFE_S, throttle
@@ -66,14 +66,13 @@ def test_an_expired_iterator_costs_one_renewal(one: OneShard) -> None:
     assert one.calls() == ["GetRecords", "GetShardIterator", "GetRecords"]
 
 
-def test_an_iterator_that_expires_twice_is_left_to_the_next_plan(one: OneShard) -> None:
-    """A second expiry in a row is raised as one that passes; the plan after it continues."""
+def test_an_iterator_that_expires_twice_is_renewed_twice(one: OneShard) -> None:
+    """A plan does not end with a second expiry in a row."""
     records = one.put(2)
     expired = [IteratorExpiredError("Iterator expired", "ExpiredIteratorException") for _ in range(2)]
     one.stream.fail("GetRecords", one.shard_id, expired)
-    with pytest.raises(IteratorExpiredError):
-        plan_end(one.state, START, MANY)
     assert plan_end(one.state, START, MANY) == end_after(records[1], records[0])
+    assert one.calls() == ["GetShardIterator", "GetRecords"] * 3
 
 
 # A busy shard
@@ -179,7 +178,7 @@ def test_a_gap_costs_a_bounded_number_of_calls_a_plan(one: OneShard) -> None:
     end, plans = START, 0
     while end is START:
         end = plan_end(one.state, START, MANY)
-        assert one.calls().count("GetRecords") <= GAP_CALLS
+        assert one.calls().count("GetRecords") <= VISIT_PAGES
         plans += 1
     assert end == end_after(record, record)
     assert plans == 3

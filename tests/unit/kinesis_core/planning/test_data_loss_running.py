@@ -7,7 +7,7 @@ import pytest
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import At, PerShard
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.probe import GAP_CALLS
+from kinesis_core.shards import VISIT_PAGES
 from support.fake_stream import FakeClock, Mood
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ScriptedStream, scripted_stream
@@ -246,7 +246,7 @@ def test_looking_for_the_oldest_record_holds_up_no_other_shard() -> None:
         record = stream.put(B, b"x")
         stream.log.clear()
         end = query.planner.next_offset(query.start)
-        assert len(stream.calls_of("GetRecords", A)) <= 2 * GAP_CALLS + 1
+        assert len(stream.calls_of("GetRecords", A)) <= 2 * VISIT_PAGES + 1
         batch = query.read(query.start, end)
         assert (B, record.sequence_number) in batch
         query.start = end

@@ -17,7 +17,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.loss import MARGIN_MS
-from kinesis_core.planning.shard_calls import CLOCK_MARGIN_MS
+from kinesis_core.planning.tip import CLOCK_MARGIN_MS
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ScriptedStream, scripted_stream
 

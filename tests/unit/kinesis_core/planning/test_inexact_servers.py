@@ -11,9 +11,9 @@ from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, At, Cut, Page, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.tip import plan_tip
+from kinesis_core.shards import ShardCalls
 from support.fake_stream import FakeClock
 from support.one_shard import end_after
 from support.planned import Planned, everything
@@ -73,7 +73,7 @@ def test_the_tip_is_not_a_full_page() -> None:
     stream = NeverBehind(FakeClock())
     stream.create(1)
     put = stream.put_many(A, 12_000, every_s=0.001)
-    calls = ShardCalls(stream, A, stream.clock, ReadRateLimiter(0.2, 3), random.Random(0))
+    calls = ShardCalls(stream, A, stream.clock, ReadRateLimiter(0.2, 3), random.Random(0), max_throttles=0)
     assert plan_tip(ShardState(calls), ShardOffset(TrimHorizon())) == end_after(put[-1], put[0])
 
 

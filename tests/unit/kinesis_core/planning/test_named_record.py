@@ -7,7 +7,7 @@ import pytest
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import After, At, Offset, ShardOffset, StreamOffset
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.probe import GAP_CALLS
+from kinesis_core.shards import VISIT_PAGES
 from support.fake_stream import STEP
 from support.planned import Planned
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
@@ -114,7 +114,7 @@ def test_a_gap_is_crossed_first() -> None:
     stream = scripted_stream()
     stream.put_many(A, 5)
     query = restarted(stream, settings=PlanSettings(first_plan_crosses_gaps=False))
-    stream.gaps[A, 5] = GAP_CALLS + 1
+    stream.gaps[A, 5] = VISIT_PAGES + 1
     assert query.batch() == []
     assert len(stream.calls_of("GetShardIterator")) == 1
     assert query.batch() == []
@@ -126,7 +126,7 @@ def test_a_refused_look_is_made_again() -> None:
     stream = scripted_stream()
     stream.put_many(A, 5)
     query = restarted(stream, ahead_of(stream))
-    stream.gaps[A, 0] = 2 * GAP_CALLS
+    stream.gaps[A, 0] = 2 * VISIT_PAGES
     stream.fail_after_next("GetRecords", A, "GetShardIterator", throttle())
     with pytest.raises(OffsetError, match="never had"):
         query.batches(5)

@@ -10,7 +10,7 @@ from attrs import define, field
 from kinesis_core.errors import AccessDeniedError, OffsetError, StreamRecreatedError
 from kinesis_core.model import Offset, Page, ShardOffset, StreamOffset
 from kinesis_core.planning import Limits, Planner, PlanSettings, schedule
-from kinesis_core.planning.probe import GAP_CALLS
+from kinesis_core.shards import VISIT_PAGES
 from support.fake_stream import FakeClock
 from support.planned import Planned, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
@@ -99,7 +99,7 @@ def test_a_gap_holds_up_no_other_shard(is_running: bool) -> None:
     if is_running:
         query.batch()
     stream.put_many(A, 3)
-    stream.gaps[A, 0] = 3 * GAP_CALLS
+    stream.gaps[A, 0] = 3 * VISIT_PAGES
     for _ in range(3):
         record = stream.put(B, b"x")
         assert query.batch() == [(B, record.sequence_number)]

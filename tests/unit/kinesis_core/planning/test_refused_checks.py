@@ -12,8 +12,8 @@ from kinesis_core.model import After, At, AtTimestamp, Cut, Page, ShardOffset
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.data_loss import DataLoss
 from kinesis_core.planning.loss import LossReport
-from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.stream_facts import StreamFacts
+from kinesis_core.shards import VISIT_PAGES
 from support.fake_stream import FakeClock
 from support.one_shard import OneShard
 from support.planned import Planned, Read, everything
@@ -85,11 +85,10 @@ def unread(stream: ScriptedStream, query: Planned) -> Read:
     return [record for record in everything(stream) if int(record[1]) > last_read(query)]
 
 
-@pytest.mark.parametrize("error", [throttle, expired])
-def test_a_refused_check_is_repeated_alone(error: Callable[[], ServiceError]) -> None:
+def test_a_refused_check_is_repeated_alone() -> None:
     """The next plan makes the refused calls, and no other one of the plan again."""
     stream, query = far_behind()
-    stream.refusals, stream.error = 1, error
+    stream.refusals = 1
     assert query.batch() == []
     stream.log.clear()
     read, left = last_read(query), unread(stream, query)
@@ -148,11 +147,11 @@ def far_after_a_time() -> tuple[RefusedChecks, Planned]:
 def test_a_search_that_takes_several_plans_keeps_what_was_found() -> None:
     """While the search for the oldest record is not done, the plan before it is not made again."""
     stream, query = far_after_a_time()
-    stream.gaps[A, 0] = 2 * GAP_CALLS + 1
+    stream.gaps[A, 0] = 2 * VISIT_PAGES + 1
     assert query.batch() == []
     stream.log.clear()
     assert query.batch() == []
-    assert [call.action for call in stream.log] == ["GetRecords"] * GAP_CALLS
+    assert [call.action for call in stream.log] == ["GetRecords"] * VISIT_PAGES
     stream.log.clear()
     assert query.batch()[0] == everything(stream)[BATCH]
     assert len(stream.calls_of("GetRecords")) == 3, "the rest of the search, and the record after the end"
@@ -162,7 +161,7 @@ def test_a_gap_is_followed_while_the_search_is_not_done() -> None:
     """A plan that has found nothing yet is not kept: the next one continues in the gap beside the search."""
     stream, query = far_after_a_time()
     stream.trim(A, BATCH)
-    stream.gaps[A, BATCH] = 2 * GAP_CALLS
+    stream.gaps[A, BATCH] = 2 * VISIT_PAGES
     for _ in range(2):
         assert query.batch() == []
     assert query.batch()[0] == everything(stream)[BATCH]

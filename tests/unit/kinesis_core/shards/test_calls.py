@@ -223,7 +223,20 @@ def test_records_end_a_gap(shard: Shard) -> None:
     for look in read_all(shard.calls(), OLDEST, 1):
         assert look.rest is not None
         assert look.rest.gap.stalled_pages <= 1
-        assert (look.rest.gap == NO_GAP) == bool(look.records)
+        assert (look.rest.gap != NO_GAP) == look.is_in_gap
+
+
+def test_an_idle_shard_is_no_gap(shard: Shard) -> None:
+    """However often nothing has come, a gap that follows is not stuck."""
+    calls, rest = shard.calls(), Cursor(After(shard.put[-1].number))
+    for _ in range(2 * STALLED_PAGES):
+        look = calls.read(rest, 1)
+        assert look.rest is not None
+        rest = look.rest
+    shard.stream.gaps[A, 10] = 3
+    new = shard.stream.put_many(A, 1)
+    shard.stream.clock.sleep(1)
+    assert calls.first(rest, 1).records == new
 
 
 @pytest.mark.parametrize(("limit", "at_tip"), [(10, False), (11, True)])

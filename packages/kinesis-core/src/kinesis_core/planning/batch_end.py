@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
+from kinesis_core.errors import ThrottledError
 from kinesis_core.model import After, AtTimestamp, Record, ShardOffset, data_bytes
 from kinesis_core.planning.probe import (
-    GAP_CALLS,
     READ_ON_BYTES,
     TIP_LAG_MS,
     Found,
@@ -22,15 +21,13 @@ from kinesis_core.planning.probe import (
     find_first,
     times_back,
 )
-from kinesis_core.planning.progress import is_tip
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import MAX_PAGE_RECORDS
+from kinesis_core.shards import VISIT_PAGES
 
 PROBES_NEARER = 5
 """Probes half as far ahead as the one before, where that found nothing. After these the rest is read instead."""
-PASSING: tuple[type[ServiceError], ...] = (ThrottledError, IteratorExpiredError)
-"""Errors that end a plan with what it knows: the next plan comes soon, and no other shard waits for this one."""
 SAMPLED = 0.1
 """The share of plans that sample a busy shard as if nothing were known of it."""
 WIDEST = 32
@@ -50,7 +47,7 @@ def plan_end(state: ShardState, start: ShardOffset, limits: Limits) -> ShardOffs
     ahead = _still_busy(state, start, limits)
     if ahead is not None:
         return ahead
-    found = find_first(state, start, _sample_records(state, limits), GAP_CALLS)
+    found = find_first(state, start, _sample_records(state, limits), VISIT_PAGES)
     if not found.records:
         return start
     bounded = _within(found, limits)
@@ -63,7 +60,7 @@ def plan_end(state: ShardState, start: ShardOffset, limits: Limits) -> ShardOffs
         return found.up_to(found.last)
     try:
         return _beyond(state, found, limits)
-    except PASSING:
+    except ThrottledError:  # no other shard waits for this one: the next plan comes soon
         return found.up_to(found.last)
 
 
@@ -83,7 +80,7 @@ def _still_busy(state: ShardState, start: ShardOffset, limits: Limits) -> ShardO
         [following],
         at_tip=False,
         ended=False,
-        iterator=None,
+        rest=None,
         now_ms=state.calls.now_ms(),
         records_per_ms=state.cache.sampling.records_per_ms,
     )
@@ -183,13 +180,13 @@ def _further(state: ShardState, found: Found, first_ms: int, limits: Limits) -> 
         if at_ms <= max(first_ms + span, sampled_ms):
             break
         since, limit = AtTimestamp(int(at_ms)), state.cache.sampling.sample_records()
-        page = state.page_at(since, limit, GAP_CALLS)
-        far = page.records
+        look = state.page_at(since, limit, VISIT_PAGES)
+        far = look.records
         fills_ms = min(fills_ms, first_ms + _sparse_span_ms(far, limits)) if far else 0.0
         if fills_ms < at_ms or far[0].number <= found.last.number:
             break
-        state.ends_with(since, page, limit)
-        is_whole = fills_ms >= now_ms and is_tip(page, limit)
+        state.ends_with(since, look)
+        is_whole = fills_ms >= now_ms and look.at_tip
         end = found.up_to(far[-1] if is_whole else far[0])
         if is_whole or at_ms >= goal_ms:
             break
@@ -214,15 +211,14 @@ def _read_on(state: ShardState, found: Found, limits: Limits) -> ShardOffset:
     limit = state.cache.sampling.records_for(min(READ_ON_BYTES, limits.max_bytes or READ_ON_BYTES))
     if limits.max_records is not None:
         limit = min(limit, limits.max_records - len(found.records))
-    cut = After(found.last.number)
-    iterator = found.iterator
-    page = state.read_on(cut, iterator, limit) if iterator else state.next_page(cut, limit)
-    found = evolve(found, records=[*found.records, *page.records])
+    rest = found.rest
+    look = state.read_on(rest, limit) if rest else state.next_page(After(found.last.number), limit)
+    found = evolve(found, records=[*found.records, *look.records])
     bounded = _within(found, limits)
     if bounded is not None:
         state.cache.keep(bounded.cut, None)
         return bounded
-    if page.is_shard_end:
+    if look.is_shard_end:
         return found.up_to_shard_end()
-    state.cache.keep(After(found.last.number), page.next_iterator)
+    state.cache.keep(After(found.last.number), look.rest)
     return found.up_to(found.last)

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from attrs import frozen
 
-from kinesis_core.errors import IteratorExpiredError, OffsetError, ThrottledError
+from kinesis_core.errors import OffsetError, ThrottledError
 from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     After,
@@ -38,12 +38,12 @@ from kinesis_core.planning.loss import (
     never_was,
 )
 from kinesis_core.planning.offset_times import seen
-from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.progress import Gone, in_doubt, is_lost, lose
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_cache import Unsettled
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
+from kinesis_core.shards import VISIT_PAGES
 
 Find = Callable[[ShardOffset], ShardOffset]
 """Finds where a batch ends in one shard, given where it starts; the start itself where nothing is new."""
@@ -185,7 +185,7 @@ class DataLoss:
 
     def _look(self, state: ShardState, doubt: Doubt) -> Doubtful | Lost | None:
         """Look at the oldest record left. Return None where it shows that nothing is lost."""
-        page = state.oldest_page(None if state.calls.is_thorough else GAP_CALLS)
+        page = state.oldest_page(None if state.calls.is_thorough else VISIT_PAGES)
         if page is None:
             return Doubtful()
         if page.is_in_gap:  # nothing can be read, which shows nothing
@@ -211,7 +211,7 @@ class DataLoss:
         if end.arrived_ms >= state.calls.now_ms() - self.facts.stamp_ms():
             return
         if state.evidence.next_record(end.cut) is None and state.empty_until_ms(end.cut) is None:
-            with suppress(ThrottledError, IteratorExpiredError):
+            with suppress(ThrottledError):
                 state.see_next(end.cut)
 
     def _report(self, state: ShardState, started: ShardOffset, lost: Lost) -> None:

@@ -22,7 +22,7 @@ from attrs import define, evolve, field, frozen
 
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import InvalidRequestError, StaleListingError, StreamNotFoundError
+from kinesis_core.errors import StaleListingError
 from kinesis_core.model import (
     MIN_RETENTION_HOURS,
     Children,
@@ -35,7 +35,6 @@ from kinesis_core.model import (
     first_hole,
     index_children,
 )
-from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -178,16 +177,6 @@ class Discovery:
             )
         self._refused, self._refused_s = self._refused + 1, self.clock.now_s()
         log.info("listing.refused", stream=self.stream, reason=hole.what, responses=self._refused)
-
-
-def is_known(calls: ShardCalls) -> bool:
-    """Return whether Kinesis knows the shard, listed or not."""
-    try:
-        with calls.patiently():
-            calls.new_iterator(TrimHorizon())
-    except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
-        return False
-    return True
 
 
 @frozen

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from kinesis_core.model import After, AtTimestamp, Estimate, Record, ShardEnd, ShardOffset
-from kinesis_core.planning.progress import is_tip
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.shards import VISIT_PAGES, Cursor
 
 TIP_LAG_MS = 200
 """How far behind the service's clock the first probe is: close to the tip, and rarely beyond it."""
 PROBES_BACK = 5
 """Probes further back in one plan, each 4 times as far: 200 ms to 3 minutes."""
-GAP_CALLS = 4
-"""Empty pages that one plan follows, so that a long gap never delays the other shards."""
 NEAR_END_MS = 5000
 """How exactly the time of a closed shard's last record is known."""
 READ_ON_BYTES = 1024 * 1024
@@ -29,8 +27,8 @@ class Found:
     records: Sequence[Record]
     at_tip: bool
     ended: bool
-    iterator: str | None
-    """Continues after the records."""
+    rest: Cursor | None
+    """Continues after the records; None at the end of the shard."""
     now_ms: int
     """When they were found."""
     records_per_ms: float
@@ -65,49 +63,41 @@ class Found:
         return Estimate(records, None if first_ms is None else self.now_ms - first_ms)
 
 
-def find_first(state: ShardState, start: ShardOffset, limit: int, max_empty: int | None) -> Found:
+def find_first(state: ShardState, start: ShardOffset, limit: int, max_pages: int | None) -> Found:
     """
     Return the first records after *start*, at most *limit*.
 
-    A gap is followed for at most *max_empty* pages; to its end with None, and where the shard crosses gaps.
+    A gap is followed for at most *max_pages* pages; to its end with None, and where the shard crosses gaps.
     """
-    page, empty = state.next_page(start.cut, limit), 1
-    while (
-        page.is_in_gap and not state.is_stuck(start.cut) and (state.calls.crosses_gaps or empty != max_empty)
-    ):
-        page, empty = state.next_page(start.cut, limit), empty + 1
-    cache = state.cache
-    if page.records and page.next_iterator is not None:
-        cache.keep(After(page.records[-1].number), page.next_iterator)
-    if page.records:
+    calls, cache = state.calls, state.cache
+    look, pages = state.next_page(start.cut, limit), 1
+    while look.is_in_gap and not state.is_stuck(start.cut) and (calls.crosses_gaps or pages != max_pages):
+        look, pages = state.next_page(start.cut, limit), pages + 1
+    if look.records:
+        if look.rest is not None:
+            cache.keep(look.rest.cut, look.rest)
         since_ms = start.cut.epoch_ms if isinstance(start.cut, AtTimestamp) else start.arrived_ms
-        cache.sampling.note_rate(page.records, since_ms)
-    return Found(
-        page.records,
-        is_tip(page, limit),
-        page.is_shard_end,
-        page.next_iterator,
-        state.calls.now_ms(),
-        cache.sampling.records_per_ms,
-    )
+        cache.sampling.note_rate(look.records, since_ms)
+    rate = cache.sampling.records_per_ms
+    return Found(look.records, look.at_tip, look.is_shard_end, look.rest, calls.now_ms(), rate)
 
 
 def end_at(state: ShardState, found: Found, at_ms: int) -> ShardOffset | None:
     """Return the end after the first record that arrived at *at_ms* or later, if that follows the records found."""
     since, limit = AtTimestamp(at_ms), 2
-    page = state.page_at(since, limit, GAP_CALLS)
-    if not page.records:
-        if not page.is_shard_end:
+    look = state.page_at(since, limit, VISIT_PAGES)
+    if not look.records:
+        if not look.is_shard_end:
             return None
         last = _near_end(state, found, at_ms)
-        state.ends_with(ShardEnd(), page, limit)
+        state.ends_with(ShardEnd(), look)
         return found.up_to_shard_end(last)
-    record, *later = page.records
+    record, *later = look.records
     cut = After(record.number)
     if cut.number <= found.last.number:
         return None
-    state.ends_with(since, page, limit)
-    state.cache.keep(cut, None if later else page.next_iterator)
+    state.ends_with(since, look)
+    state.cache.keep(cut, None if later else look.rest)
     if later:
         state.keep_next(cut, later[0])
     return found.up_to(record)
@@ -122,9 +112,9 @@ def _near_end(state: ShardState, found: Found, empty_ms: int) -> Record:
     last, empty_ms = state.cache.near_end or (found.last, empty_ms)
     while last.arrived_ms is not None and empty_ms - last.arrived_ms > NEAR_END_MS:
         at_ms = (last.arrived_ms + empty_ms) // 2
-        page = state.page_at(AtTimestamp(at_ms), 1, GAP_CALLS)
-        if page.records and (page.records[0].arrived_ms or 0) >= at_ms:
-            last = page.records[0]
+        records = state.page_at(AtTimestamp(at_ms), 1, VISIT_PAGES).records
+        if records and (records[0].arrived_ms or 0) >= at_ms:
+            last = records[0]
         else:
             empty_ms = at_ms
         state.cache.near_end = last, empty_ms

@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kinesis_core.model import After, Cut, Page, ShardEnd, TrimHorizon
-from kinesis_core.shards import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES, Gap
 
 
 class Unknown(Struct, frozen=True):
@@ -71,13 +71,8 @@ class Lost(Struct, frozen=True):
 Progress = Reading | Lost
 
 
-def is_tip(page: Page, limit: int) -> bool:
-    """Return whether nothing follows the page. A full page may have a successor, even where the server reports no lag."""
-    return page.millis_behind == 0 and len(page.records) < limit
-
-
 def after_page(progress: Progress, cut: Cut, page: Page, *, at_tip: bool) -> Progress:
-    """Return the progress after *page*, which was read from *cut*; *at_tip* is what `is_tip` says of it."""
+    """Return the progress after *page*, which was read from *cut*; *at_tip* is what `is_tip` of the shards says of it."""
     match progress:
         case Lost(lost, rest):
             return Lost(lost, _after_page(rest, cut, page, at_tip))
@@ -92,15 +87,8 @@ def _after_page(progress: Reading, cut: Cut, page: Page, at_tip: bool) -> Readin
         return Idle(After(page.records[-1].number) if page.records else cut)
     if page.records:
         return Behind(page.millis_behind)
-    return InGap(cut, page.millis_behind, 1 + _stalled_pages(progress, cut, page.millis_behind))
-
-
-def _stalled_pages(progress: Reading, cut: Cut, lag_ms: int) -> int:
-    match progress:
-        case InGap(same, known_ms, pages) if same == cut and lag_ms >= known_ms:
-            return pages
-        case _:
-            return 0
+    known = progress if isinstance(progress, InGap) and progress.cut == cut else InGap(cut, 0, 0)
+    return InGap(cut, page.millis_behind, Gap(known.lag_ms, known.stalled_pages).after(page).stalled_pages)
 
 
 def lose(progress: Progress, cut: Cut) -> Lost:

@@ -10,14 +10,7 @@ from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import InGap, Progress, reading
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shares import Sampling
-
-
-@frozen
-class OldestSearch:
-    """A search for the oldest record: the iterator that continues it, and the gap that it is in."""
-
-    iterator: str
-    gap: Progress
+from kinesis_core.shards import Cursor
 
 
 @frozen
@@ -47,14 +40,14 @@ class Unsettled:
 @define
 class ShardCache:
     """
-    Iterators, estimates and failed searches of one shard.
+    Cursors, estimates and failed searches of one shard.
 
     A new cache instead of it changes which calls are made, and where batches end. It changes neither the records that are read nor
     the losses that are reported. In a gap it costs the pages since its beginning, once more.
     """
 
     sampling: Sampling = field(factory=Sampling)
-    search: OldestSearch | None = None
+    search: Cursor | None = None
     """A search for the oldest record that is not done."""
     missing: Cut | None = None
     """A cut whose record was not found: most likely it has left the stream."""
@@ -66,21 +59,22 @@ class ShardCache:
     """Where a plan ended that used up its limits: more records may follow."""
     near_end: tuple[Record, int] | None = None
     """A record of a closed shard, and a time in ms from which none arrived, where a plan has looked for the last one."""
-    _next: tuple[Cut, str] | None = field(default=None, init=False)
-    """A cut, and an iterator that continues after it."""
-    _first: tuple[Cut, str] | None = field(default=None, init=False)
-    """A cut, and the iterator that brought the first records after it, past any gap before them."""
+    _next: tuple[Cut, Cursor] | None = field(default=None, init=False)
+    """A cut, and a cursor that continues after it."""
+    _first: tuple[Cut, Cursor] | None = field(default=None, init=False)
+    """A cut, and the cursor that brought the first records after it, past any gap before them."""
 
-    def keep(self, cut: Cut, iterator: str | None) -> None:
-        """Remember the *iterator* that continues after *cut*, so that the next plan from there saves a call."""
-        self._next = None if iterator is None else (cut, iterator)
+    def keep(self, cut: Cut, cursor: Cursor | None) -> None:
+        """Remember the *cursor* that continues after *cut*, so that the next plan from there saves a call."""
+        self._next = None if cursor is None else (cut, cursor)
 
-    def keep_first(self, cut: Cut, iterator: str | None) -> None:
-        """Remember the *iterator* that brings the first records after *cut* again; None where no record was found."""
-        self._first = None if iterator is None else (cut, iterator)
+    def keep_first(self, cut: Cut, cursor: Cursor | None) -> None:
+        """Remember the *cursor* that brings the first records after *cut* again; None where no record was found."""
+        self._first = None if cursor is None else (cut, cursor)
 
-    def iterator_at(self, cut: Cut) -> str | None:
+    def cursor_at(self, cut: Cut) -> Cursor:
+        """Return a cursor that reads from *cut*: a kept one, if there is one."""
         for kept in (self._next, self._first):
             if kept is not None and kept[0] == cut:
                 return kept[1]
-        return None
+        return Cursor(cut)

@@ -15,14 +15,15 @@ from attrs import define, evolve, field, frozen
 from kinesis_core.aggregation import count_user_records
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
+from kinesis_core.errors import ThrottledError
 from kinesis_core.model import After, At, Page, ShardOffset, StreamSummary, TrimHorizon, data_bytes
-from kinesis_core.planning.batch_end import PASSING
 from kinesis_core.planning.offset_times import seen
-from kinesis_core.planning.probe import GAP_CALLS, Found, find_first
+from kinesis_core.planning.probe import Found, find_first
 from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.start_positions import after_gone, first_record
 from kinesis_core.planning.stream_planner import StreamPlanner
+from kinesis_core.shards import VISIT_PAGES
 
 
 @frozen
@@ -131,13 +132,13 @@ class ShardPages:
         read: list[Found] = []
 
         def find(begin: ShardOffset) -> ShardOffset:
-            read[:] = [find_first(state, begin, max_records, GAP_CALLS)]
+            read[:] = [find_first(state, begin, max_records, VISIT_PAGES)]
             return read[0].up_to(read[0].last) if read[0].records else begin
 
         def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
             try:
                 return planner.loss.find_end(state, started, find)
-            except PASSING:
+            except ThrottledError:
                 return started
 
         end = planner.plan_shard(state, start, plan)
@@ -162,7 +163,7 @@ class ShardPages:
 
     def due_s(self, shard_id: str) -> float:
         """Return in how many seconds the shard may be read again."""
-        return self._planner.states.of(shard_id).calls.limiter.wait_s(self._planner.clock.now_s())
+        return self._planner.states.of(shard_id).calls.wait_s()
 
     def lag_ms(self, shard_id: str) -> int | None:
         """Return how far behind the tip the last page was, or for how long calls were refused since; None before the first one."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from attrs import define, field
 
-from kinesis_core.aws import log_renewal
-from kinesis_core.errors import IteratorExpiredError
 from kinesis_core.model import (
     After,
     At,
     Cut,
-    Page,
     Record,
     ShardOffset,
     TrimHorizon,
@@ -26,16 +25,14 @@ from kinesis_core.planning.progress import (
     after_page,
     is_ended,
     is_stuck,
-    is_tip,
     lag_of,
     reading,
     reads_from,
     stalled_pages,
 )
 from kinesis_core.planning.settings import Limits
-from kinesis_core.planning.shard_cache import OldestSearch, ShardCache
-from kinesis_core.planning.shard_calls import ShardCalls
-from kinesis_core.shards import STALLED_PAGES, Stall
+from kinesis_core.planning.shard_cache import ShardCache
+from kinesis_core.shards import STALLED_PAGES, Cursor, Look, ShardCalls, Stall
 
 
 @define
@@ -111,54 +108,48 @@ class ShardState:
         """Remember the first record after *cut*: the next plan from there knows that the shard has more."""
         self.evidence = self.evidence.with_following(cut, record)
 
-    def next_page(self, cut: Cut, limit: int) -> Page:
+    def next_page(self, cut: Cut, limit: int) -> Look:
         """
         Return the next page after *cut*.
 
-        While pages are empty, the kept iterator moves through the gap and *cut* stays.
+        While pages are empty, the kept cursor moves through the gap and *cut* stays.
         """
-        iterator = self.cache.iterator_at(cut) or self.calls.new_iterator(cut)
-        try:
-            page = self._get(iterator, limit)
-        except IteratorExpiredError:
-            iterator = self.calls.new_iterator(cut)
-            log_renewal(self.calls.stream, self.shard_id, cut)
-            page = self._get(iterator, limit)
-        at_tip = is_tip(page, limit)
-        drop_before(page, cut)
+        look = self._note(self.calls.read(self.cache.cursor_at(cut), limit))
         if isinstance(self.progress, Lost):  # a shard that could not be read may have more left than was seen
-            drop_before(page, self.progress.cut)
-        self._proceed(cut, page, at_tip=at_tip)
-        self.cache.keep_first(cut, iterator if page.records else None)
-        self.cache.keep(cut, None if page.records else page.next_iterator)
-        return page
+            drop_before(look.page, self.progress.cut)
+        self.ends_with(cut, look)
+        self.cache.keep_first(cut, look.at if look.records else None)
+        self.cache.keep(cut, None if look.records else look.rest)
+        return look
 
-    def read_on(self, cut: Cut, iterator: str, limit: int) -> Page:
+    def read_on(self, cursor: Cursor, limit: int) -> Look:
         """
-        Return the page that *iterator* brings, which continues after *cut*.
+        Return the page at *cursor*, where a plan continues.
 
         Raises:
             ThrottledError: The quota is used up. The next call waits longer.
-            IteratorExpiredError: The caller continues with a new iterator.
         """
-        page = self._get(iterator, limit)
-        self.ends_with(cut, page, limit)
-        return page
+        look = self._note(self.calls.read(cursor, limit))
+        self.ends_with(cursor.cut, look)
+        return look
 
-    def ends_with(self, cut: Cut, page: Page, limit: int) -> None:
-        """Note that a plan ends with *page*, which was read from *cut*."""
-        self._proceed(cut, page, at_tip=is_tip(page, limit))
+    def ends_with(self, cut: Cut, look: Look) -> None:
+        """Note that a plan ends with a page which was read from *cut*."""
+        self.progress = after_page(self.progress, cut, look.page, at_tip=look.at_tip)
+        self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
+        if stalled_pages(self.progress) <= 1:
+            self._moved_s = self.calls.clock.now_s()
 
     def see_next(self, cut: Cut) -> None:
         """Read the first record after *cut*, where a plan ends: it may have left the stream when the next plan starts there."""
         planned = self.progress
-        page = self.next_page(cut, 1)
-        if page.records or not page.is_shard_end:
+        look = self.next_page(cut, 1)
+        if look.records or not look.is_shard_end:
             self.progress = planned
-        if page.records:
-            self.keep_next(cut, page.records[0])
+        if look.records:
+            self.keep_next(cut, look.records[0])
 
-    def first_page(self, cut: Cut) -> Page:
+    def first_page(self, cut: Cut) -> Look:
         """
         Return the page of the first record after *cut*; an empty one where the shard has none now. The progress stays.
 
@@ -166,81 +157,54 @@ class ShardState:
 
         Raises:
             UnavailableError: Pages stay empty for too long, and the oldest record does not come after *cut*.
-            IteratorExpiredError: Try again.
         """
         stall, since_s = Stall(self.calls.stream, self.shard_id), self.calls.clock.now_s()
         while True:
-            page = self.page_at(cut, 1, None)
-            if not page.is_in_gap:
-                return page
+            look = self.page_at(cut, 1, None)
+            if not look.is_in_gap:
+                return look
             oldest = self.oldest_page(None) if isinstance(cut, (At, After)) else None
             if oldest is not None and not oldest.is_in_gap and _begins_after(oldest, cut):
                 return oldest
             stall.goes_on(cut, STALLED_PAGES, since_s, self.calls.clock.now_s())
 
     def moves(self, cut: Cut) -> bool:
-        """Return whether a new iterator after *cut* brings records or progress. The progress stays."""
-        page = self._get(self.calls.new_iterator(cut), 1)
-        if page.next_iterator is None or not page.is_in_gap:
-            return bool(page.records)
-        following = self._get(page.next_iterator, 1)
-        return bool(following.records) or following.millis_behind < page.millis_behind
+        """Return whether reading anew from *cut* brings records or progress. The progress stays."""
+        look = self._note(self.calls.read(Cursor(cut), 1))
+        if look.rest is None or not look.is_in_gap:
+            return bool(look.records)
+        following = self._note(self.calls.read(look.rest, 1))
+        return bool(following.records) or following.page.millis_behind < look.page.millis_behind
 
-    def page_at(self, cut: Cut, limit: int, max_empty: int | None) -> Page:
+    def page_at(self, cut: Cut, limit: int, max_pages: int | None) -> Look:
         """
-        Return the first page after *cut* that has records or is the last, after *max_empty* empty ones at most.
+        Return the first page after *cut* that has records or is the last, after *max_pages* pages at most.
 
         It is an empty one as well where the gap does not end. This is a probe: the progress stays.
         """
-        page, empty = self._get(self.calls.new_iterator(cut), limit), 1
-        gap = after_page(Unknown(), cut, page, at_tip=False)
-        while page.next_iterator is not None and _continues(page, gap, cut) and empty != max_empty:
-            page, empty = self._get(page.next_iterator, limit), empty + 1
-            gap = after_page(gap, cut, page, at_tip=False)
-        return page
+        return self._note(self.calls.first(Cursor(cut), limit, max_pages))
 
-    def oldest_page(self, max_empty: int | None) -> Page | None:
+    def oldest_page(self, max_pages: int | None) -> Look | None:
         """
         Return the page of the oldest record, an empty one when the shard has none that can be read. The progress stays.
 
-        None when more than *max_empty* empty pages come before it: the next call continues the search. A plan from the oldest
-        record reuses the iterator.
+        None when more than *max_pages* empty pages come before it: the next call continues the search. A plan from the oldest
+        record reads the page again.
         """
-        oldest, empty = TrimHorizon(), 0
-        while empty != max_empty:
-            search = self.cache.search or OldestSearch(self.calls.new_iterator(oldest), Unknown())
-            self.cache.search = search
-            try:
-                page = self._get(search.iterator, 1)
-            except IteratorExpiredError:
-                self.cache.search = None
-                raise
-            gap = after_page(search.gap, oldest, page, at_tip=False)
-            if page.next_iterator is None or not _continues(page, gap, oldest):
-                self.cache.search = None
-                self.cache.keep_first(oldest, search.iterator if page.records else None)
-                return page
-            self.cache.search, empty = OldestSearch(page.next_iterator, gap), empty + 1
-        return None
+        oldest, cache = TrimHorizon(), self.cache
+        for look in islice(self.calls.cross(cache.search or Cursor(oldest), 1), max_pages):
+            cache.search = look.onward()
+        if cache.search is not None:
+            return None
+        cache.keep_first(oldest, look.at if look.records else None)
+        return self._note(look)
 
-    def _proceed(self, cut: Cut, page: Page, *, at_tip: bool) -> None:
-        self.progress = after_page(self.progress, cut, page, at_tip=at_tip)
-        self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
-        if stalled_pages(self.progress) <= 1:
-            self._moved_s = self.calls.clock.now_s()
-
-    def _get(self, iterator: str, limit: int) -> Page:
-        page = self.calls.get_page(iterator, limit)
-        if page.records:
-            self.evidence = self.evidence.with_records(page.records)
-            self.cache.sampling.note(page.records)
-        return page
+    def _note(self, look: Look) -> Look:
+        if look.records:
+            self.evidence = self.evidence.with_records(look.records)
+            self.cache.sampling.note(look.records)
+        return look
 
 
-def _begins_after(page: Page, cut: Cut) -> bool:
-    return not page.records or is_after(page.records[0].number, cut)
-
-
-def _continues(page: Page, gap: Progress, cut: Cut) -> bool:
-    """Return whether records after *cut* may follow the empty *page*, which led to *gap*."""
-    return page.is_in_gap and not is_stuck(gap, cut)
+def _begins_after(look: Look, cut: Cut) -> bool:
+    return not look.records or is_after(look.records[0].number, cut)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from attrs import define, field
 
@@ -13,9 +14,9 @@ from kinesis_core.model import ShardOffset, StreamOffset
 from kinesis_core.planning.progress import is_idle
 from kinesis_core.planning.schedule import NEVER, PlanBudget, RunAll, Turns, age_ms, in_turn
 from kinesis_core.planning.settings import FULL_MS, PlanSettings
-from kinesis_core.planning.shard_calls import ShardCalls
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import EVERYTHING, Need
+from kinesis_core.shards import ShardCalls
 
 PLANNER_BURST = 3
 """Calls that one plan may make at once on a shard. Later ones are spread over time."""
@@ -46,11 +47,17 @@ class ShardStates:
                 limiter,
                 self.rng,
                 stream=self.stream,
-                on_expired=self.on_expired,
+                max_throttles=0,
                 crosses_gaps=self.settings.first_plan_crosses_gaps,
+                on_expired=partial(self._renew, shard_id),
             )
             self.found[shard_id] = ShardState(calls)
         return self.found[shard_id]
+
+    def _renew(self, shard_id: str) -> None:
+        self.on_expired()
+        # Plans so far apart would each start the same gap from its beginning.
+        self.found[shard_id].calls.crosses_gaps = True
 
     def plan_in_turn(
         self,

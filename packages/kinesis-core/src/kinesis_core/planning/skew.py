@@ -14,8 +14,8 @@ from attrs import define, evolve, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, StreamOffset, is_before
-from kinesis_core.planning.probe import GAP_CALLS
 from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.shards import VISIT_PAGES
 
 HELD_S = 60.0
 """
@@ -79,13 +79,13 @@ def cut_at(state: ShardState, started: ShardOffset, end: ShardOffset, until_ms: 
     It is *started* where the batch has no earlier record, and None where this is not known after a few calls.
     """
     since = AtTimestamp(until_ms + 1)
-    page = state.page_at(since, 1, GAP_CALLS)
+    page = state.page_at(since, 1, VISIT_PAGES)
     if not page.records:
         return None if page.is_in_gap else end  # arrival times are not exact
     following = page.records[0]
     if isinstance(end.cut, (At, After)) and not is_before(following.number, end.cut):
         return end
-    state.ends_with(since, page, 1)
+    state.ends_with(since, page)
     if end.first is not None and following.number <= end.first:
         if following.number == end.first:
             state.keep_next(started.cut, following)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from attrs import evolve
 
 from kinesis_core.aggregation import count_user_records
-from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, OptionError, StreamNotFoundError
+from kinesis_core.errors import InvalidRequestError, OptionError, StreamNotFoundError
 from kinesis_core.model import (
     After,
     At,
@@ -29,10 +29,9 @@ from kinesis_core.model import (
     show_time,
 )
 from kinesis_core.planning.loss import describe, judge_position
-from kinesis_core.planning.shard_calls import CLOCK_MARGIN_MS
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
-from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
+from kinesis_core.planning.tip import CLOCK_MARGIN_MS, plan_tip, plan_until, plan_up_to
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -316,9 +315,5 @@ def _settled(cut: At | After, record: Record) -> At | After:
 def first_record(state: ShardState, cut: Cut) -> Record | None:
     """Return the first record at or after *cut*; None where the shard has none now."""
     with state.calls.patiently():
-        while True:
-            try:
-                records = state.first_page(cut).records
-            except IteratorExpiredError:
-                continue
-            return records[0] if records else None
+        records = state.first_page(cut).records
+        return records[0] if records else None

@@ -13,9 +13,9 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import (
     InvalidRequestError,
-    IteratorExpiredError,
     StreamNotFoundError,
     StreamNotReadyError,
+    ThrottledError,
 )
 from kinesis_core.model import (
     OPTION_NAMES,
@@ -28,9 +28,9 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
 )
-from kinesis_core.planning.batch_end import PASSING, plan_end
+from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.data_loss import DataLoss, Find
-from kinesis_core.planning.discovery import Discovery, Known, find_needless, is_known
+from kinesis_core.planning.discovery import Discovery, Known, find_needless
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.loss import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
@@ -82,7 +82,7 @@ class StreamPlanner:
         on_expired = self.facts.see_same_stream
         self.states = ShardStates(self.name, self.api, self.settings, self.clock, self.rng, on_expired)
         self.times = OffsetTimes(self.facts, self.states.found)
-        is_there, summary = (lambda shard_id: is_known(self.states.of(shard_id).calls)), self.facts.summary
+        is_there, summary = (lambda shard_id: self.states.of(shard_id).calls.is_known()), self.facts.summary
         self.discovery = Discovery(self.name, self.api, self.clock, self.reports.report, is_there, summary)
 
     @property
@@ -124,7 +124,7 @@ class StreamPlanner:
             try:
                 find = partial(plan_end, state, limits=limits)
                 end = self.loss.find_end(state, started, find, target, limits)
-            except PASSING:
+            except ThrottledError:
                 return started  # left for the next plan, so that no other shard waits
             state.calls.crosses_gaps = False
             state.note_use(limits, end)
@@ -178,7 +178,7 @@ class StreamPlanner:
 
         def plan(state: ShardState, begin: ShardOffset) -> ShardOffset:
             end = None
-            with suppress(*PASSING):
+            with suppress(ThrottledError):
                 end = cut_at(state, begin, draft.ends[state.shard_id], int(until_ms))
             if end is None:
                 unknown[state.shard_id] = begins_ms(state, begin)
@@ -334,7 +334,7 @@ class StreamPlanner:
         """
         end: ShardOffset | None = None
         while end is None or (waits and state.stall.is_on):
-            with state.calls.patiently(), suppress(IteratorExpiredError):
+            with state.calls.patiently():
                 end = self.loss.find_end(state, started, find)
         if end.cut in (started.cut, TrimHorizon()) or not state.is_stuck(end.cut):
             return end

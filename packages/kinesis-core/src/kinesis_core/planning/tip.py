@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from kinesis_core.model import After, At, AtTimestamp, Cut, ShardEnd, ShardOffset, is_before
+from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, is_before
 from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, find_first, times_back
-from kinesis_core.planning.progress import is_tip
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import MAX_PAGE_RECORDS
+from kinesis_core.shards import Cursor, ShardCalls
 
+CLOCK_MARGIN_MS = 2000
+"""How exactly the service's clock is known before its first responses have corrected it."""
 NEAR_MS = 1000
 """This close to the tip, reading on takes no longer than another probe."""
 
@@ -17,7 +19,7 @@ def plan_tip(state: ShardState, start: ShardOffset) -> ShardOffset:
     Return the end of all records that are in the shard now, or *start* when none follow it.
 
     Raises:
-        ServiceError: Also an `IteratorExpiredError`, and a `ThrottledError` unless throttles are waited out: try again.
+        ServiceError: Also a `ThrottledError`, unless throttles are waited out: try again.
     """
     found = find_first(state, start, state.cache.sampling.records_for(READ_ON_BYTES), None)
     if not found.records:
@@ -35,7 +37,7 @@ def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOff
     found = find_first(state, start, 1, None)
     if not found.records:
         return start
-    if not state.calls.reaches(until_ms):
+    if not _reaches(state.calls, until_ms):
         return plan_tip(state, start)  # Kinesis refuses times in the future
     since = AtTimestamp(until_ms)
     page = state.first_page(since)
@@ -44,7 +46,7 @@ def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOff
         page = state.first_page(since)  # what has come meanwhile is after the end
         if not page.records:
             return tip
-    state.ends_with(since, page, 1)
+    state.ends_with(since, page)
     first, following = found.records[0].number, page.records[0]
     if following.number <= first:
         return start
@@ -59,10 +61,23 @@ def plan_up_to(state: ShardState, start: ShardOffset, cut: At | After) -> ShardO
     page = state.first_page(At(cut.number))
     if not page.records:
         return plan_tip(state, start)
-    state.ends_with(At(cut.number), page, 1)
+    state.ends_with(At(cut.number), page)
     record, first = page.records[0], found.records[0].number
     exact = cut if record.number == cut.number else At(record.number)
     return ShardOffset(exact, record.arrived_ms, first=first) if is_before(first, exact) else start
+
+
+def _reaches(calls: ShardCalls, epoch_ms: int) -> bool:
+    """
+    Wait until the service's clock has reached *epoch_ms*, if that is soon. Return whether it has.
+
+    The clock that is known is a lower bound. So a time that seems to be soon may have passed, and records may be after it.
+    """
+    ahead_ms = epoch_ms - calls.now_ms()
+    if ahead_ms > CLOCK_MARGIN_MS:
+        return False
+    calls.clock.sleep(max(0, ahead_ms) / 1000)
+    return True
 
 
 def _nearest(state: ShardState, found: Found) -> ShardOffset | None:
@@ -92,18 +107,16 @@ def _read_to_tip(state: ShardState, found: Found, near: ShardOffset | None) -> S
     Where pages stay empty from some cut on, return that: `state.is_stuck` tells.
     """
     last, at_tip = found.last if near is None else None, found.at_tip
-    cut: Cut = After(found.last.number) if near is None else near.cut
-    iterator = found.iterator if near is None else state.calls.new_iterator(cut)
-    while iterator is not None:
-        page = state.read_on(cut, iterator, MAX_PAGE_RECORDS)
-        iterator = page.next_iterator
-        if page.records:
-            last = page.records[-1]
-            cut = After(last.number)
-        was_at_tip, at_tip = at_tip, is_tip(page, MAX_PAGE_RECORDS)
-        is_over = at_tip and (was_at_tip or not page.records)
-        if iterator is not None and (is_over or state.is_stuck(cut)):
+    rest = found.rest if near is None else Cursor(near.cut)
+    while rest is not None:
+        look = state.read_on(rest, MAX_PAGE_RECORDS)
+        rest = look.rest
+        if look.records:
+            last = look.records[-1]
+        was_at_tip, at_tip = at_tip, look.at_tip
+        is_over = at_tip and (was_at_tip or not look.records)
+        if rest is not None and (is_over or state.is_stuck(rest.cut)):
             shard_offset = near if near and last is None else found.up_to(last or found.last)
-            state.cache.keep(shard_offset.cut, iterator)
+            state.cache.keep(shard_offset.cut, rest)
             return shard_offset
     return found.up_to_shard_end(last)

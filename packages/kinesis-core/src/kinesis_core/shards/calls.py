@@ -10,6 +10,7 @@ from itertools import islice
 
 from attrs import define, field
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi, log_renewal, log_retry
 from kinesis_core.clock import Clock
@@ -41,6 +42,8 @@ class Look(Struct, frozen=True):
     """It has no record before the cut that it was read from."""
     at_tip: bool
     """What `is_tip` says of the page as it came."""
+    at: Cursor
+    """Brings the same page again."""
     rest: Cursor | None
     """Continues after the page; None at the end of a closed shard."""
     size_bytes: int
@@ -169,7 +172,7 @@ class ShardCalls:
                 call = "GetShardIterator" if iterator is None else "GetRecords"
                 self._back_off(call, error, is_waited_out=self.crosses_gaps and cursor.gap != NO_GAP)
             else:
-                return self._look(cursor, page, limit)
+                return self._look(replace(cursor, iterator=iterator), page, limit)
 
     def cross(self, cursor: Cursor, limit: int, *, with_data: bool = True) -> Iterator[Look]:
         """Yield the pages from *cursor* on, up to the first one that is not in a gap or after which the gap is stuck."""
@@ -207,13 +210,14 @@ class ShardCalls:
 
     def is_known(self) -> bool:
         """
-        Return whether Kinesis knows the shard. A listing cannot say it: ListShards is eventually consistent.
+        Return whether Kinesis knows the shard, listed or not: ListShards is eventually consistent. Throttles are waited out.
 
         Raises:
             ServiceError: As for `read`.
         """
         try:
-            self.verify(TrimHorizon())
+            with self.patiently():
+                self.verify(TrimHorizon())
         except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
             return False
         return True
@@ -224,12 +228,15 @@ class ShardCalls:
         at_tip = is_tip(page, limit)
         # Data is base64 in a body, and not decoded where the records have none.
         size_bytes = data_bytes(page.records) or page.body_bytes * 3 // 4
-        self.limiter.rest(self.clock.now_s() + size_bytes / self.max_rate_bytes)
+        if self.max_rate_bytes != math.inf:
+            self.limiter.rest(self.clock.now_s() + size_bytes / self.max_rate_bytes)
         drop_before(page, cursor.cut)
         if page.next_iterator is None:
-            return Look(page, at_tip, None, size_bytes)
+            return Look(page, at_tip, cursor, None, size_bytes)
         cut = After(page.records[-1].number) if page.records else cursor.cut
-        return Look(page, at_tip, Cursor(cut, cursor.gap.after(page), page.next_iterator), size_bytes)
+        gap = NO_GAP if at_tip else cursor.gap.after(page)
+        rest = Cursor(cut, gap, page.next_iterator)
+        return Look(page, at_tip, cursor, rest, size_bytes)
 
     def _back_off(self, call: str, error: ThrottledError, *, is_waited_out: bool = False) -> None:
         """Make the next call wait longer; raise *error* after too many in a row."""

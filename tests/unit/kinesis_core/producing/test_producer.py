@@ -14,7 +14,7 @@ import pytest
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
 from kinesis_core.errors import AccessDeniedError
 from kinesis_core.model import PutEntry, PutResponse
-from kinesis_core.termination import TERMINATION
+from kinesis_core.termination import TERMINATION, Termination
 from support.fake_puts import FakePuts, FaultRates
 from support.waiting import PATIENCE_S, wait_until
 
@@ -337,6 +337,20 @@ def test_garbage_collection_waits_for_no_lock() -> None:
     done.set()
     wait_until(lambda: not sender.group.has_threads)
     assert puts.copies() == Counter([b"data"])
+
+
+def test_the_handler_of_sigterm_shows_no_records() -> None:
+    """Each producer looks at the handler, which `signal.getsignal` formats: that must not format all that others hold."""
+
+    class Full:
+        is_here = True
+
+        def __repr__(self) -> str:
+            raise AssertionError("formatted")
+
+    termination = Termination()
+    termination._writers.add(Full())  # type: ignore[arg-type]
+    assert "Termination" in repr(termination.on_signal)
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,9 @@ from kinesis_core.errors import (
 from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.accumulator import RecordAccumulator
+from kinesis_core.producing.dispatcher import Call, Dispatcher, Put, Steps, first_map, make
 from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import Rows, columns_of
-from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.sender_group import SenderGroup
-from kinesis_core.producing.shard_listing import first_map
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
 from kinesis_core.producing.shard_queue import ShardBatch
 from support.fake_stream import FakeClock
@@ -255,7 +253,7 @@ class Desk:
     """A producer without threads, and its stream. Time passes only when there is nothing to send."""
 
     puts: FakePuts
-    sender: Sender
+    dispatcher: Dispatcher
     clock: FakeClock
 
     @classmethod
@@ -269,15 +267,15 @@ class Desk:
             rng,
             is_auto=puts.describe().is_auto_distributed,
         )
-        return cls(puts, Sender(puts, accumulator, clock, SenderGroup(8, clock)), clock)
+        return cls(puts, Dispatcher(accumulator, clock), clock)
 
     @property
     def accumulator(self) -> RecordAccumulator:
-        return self.sender.accumulator
+        return self.dispatcher.accumulator
 
     @property
     def responses(self) -> ResponseHandler:
-        return self.sender.responses
+        return self.dispatcher.responses
 
     def put(self, rows: Rows) -> None:
         """Put *rows*, in kinesis-native if it is used, as a producer does. Requests are sent while there is no room."""
@@ -295,20 +293,34 @@ class Desk:
         while self.accumulator.failure is None and not self.accumulator.counts.is_written(generation):
             self.step()
         self.accumulator.waiting_callers -= 1
-        self.sender._watch.on_flushed()
+        self.dispatcher.was_flushed = True
+        self.find_out()
 
     def step(self) -> None:
-        """Send a request, or wait until one is due."""
-        request = self.accumulator.take(self.clock.now)
-        if request:
-            self.send(request)
-            return
-        if self.accumulator.failure is not None:
-            return
-        wait_s = self.accumulator.wait_s(self.clock.now)
-        assert wait_s is not None, "records are left, but nothing is due"
-        self.clock.sleep(max(wait_s, 0.001))
+        """Make a call, or wait until one is due."""
+        call = self.dispatcher.take(self.clock.now)
+        if call is not None:
+            self.make(call)
+        elif self.accumulator.failure is None:
+            wait_s = self.dispatcher.wait_s(self.clock.now)
+            assert wait_s is not None, "records are left, but nothing is due"
+            self.clock.sleep(max(wait_s, 0.001))
 
-    def send(self, request: list[ShardBatch]) -> None:
-        """Send *request*, and handle its response."""
-        self.sender.send(request)
+    def make(self, call: Call) -> None:
+        """Make *call*, and handle its result."""
+        self.dispatcher.on_result(call, make(self.puts, "orders", call), self.clock.now)
+
+    def send(self, request: Sequence[ShardBatch]) -> None:
+        """Send *request*, which needs no check of the shards, and handle its response."""
+        self.make(Put(request, with_results=True))
+
+    def find_out(self, steps: Steps | None = None) -> None:
+        """Find out everything that there is to find out, and *steps*. No request is sent meanwhile."""
+        if steps is not None:
+            self.dispatcher.find_out(steps)
+        while self.dispatcher._findings:
+            call = self.dispatcher._take_finding(self.clock.now)
+            if call is None:
+                self.clock.sleep(self.dispatcher._due_s - self.clock.now)
+            else:
+                self.make(call)

@@ -55,7 +55,9 @@ class Writer(Local, Protocol):
         ...
 
 
-@define(repr=False)  # `signal.getsignal` formats a handler that is no enum, and so would show all that writers hold
+@define(
+    repr=False
+)  # `signal.getsignal` formats a handler that is no enum, and so would show all that writers hold
 class Termination:
     """
     The handler of SIGTERM, the groups that it stops, and the writers that the end of the process waits for.

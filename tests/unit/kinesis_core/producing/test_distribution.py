@@ -132,7 +132,7 @@ def test_records_without_keys_wait_until_a_check_is_due(caplog: pytest.LogCaptur
     caplog.set_level("INFO")
     desk = Desk.open(FakePuts(is_auto=True).create(4))
     for _ in range(5):
-        desk.sender._reshards.check_strategy_once()
+        desk.find_out(desk.dispatcher._check_strategy_once(1))
     desk.puts.is_auto = False
     desk.put(keyless(0, 10))
     desk.flush()
@@ -269,7 +269,7 @@ def test_records_without_keys_wait_while_the_check_is_throttled() -> None:
 
 def test_retries_of_the_check_end() -> None:
     """
-    The retries end when the patience is over, and at once when the producer stops. The error is the first refusal.
+    The retries end when the patience is over. The error is the first refusal.
     """
     desk = Desk.open(Busy(is_auto=True, throttles=10**6).create(4))
     desk.puts.is_auto = False
@@ -279,10 +279,6 @@ def test_retries_of_the_check_end() -> None:
     assert desk.accumulator.failure is not None
     assert desk.accumulator.failure.counts == {"ValidationException": 10}
     assert 600 <= desk.clock.now - began_s < 615  # that is for how long throttles are waited out
-    desk.sender.cancel()
-    began_s = desk.clock.now
-    desk.sender._reshards.recheck_strategy()
-    assert desk.clock.now == began_s
 
 
 def test_new_shards_are_listed() -> None:

@@ -79,10 +79,10 @@ def test_aggregates_in_flight_are_checked_against_the_new_shards() -> None:
     request = desk.accumulator.take(desk.clock.now)
     desk.puts.recreate(3)
     response = desk.puts.put_records([entry for batch in request for entry in batch.entries])
-    desk.sender._reshards.list_again()
+    desk.find_out(desk.dispatcher._list())
     misrouted = desk.responses.on_response(request, response, desk.clock.now)
     assert len(misrouted) == len(request)
-    desk.sender._reshards.settle_misrouted(misrouted)
+    desk.find_out(desk.dispatcher._settle(misrouted))
     desk.flush()
     assert kcl(desk) == payloads(100, 300)
     assert desk.accumulator.counts.take_totals().misplaced > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 
 import pytest
 from attrs import define, field
@@ -11,10 +10,12 @@ from attrs import define, field
 from kinesis_core import Producer, ProducerSettings
 from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError
 from kinesis_core.model import PutEntry, Shard
-from kinesis_core.producing.reshards import Reshards
 from kinesis_core.producing.responses import Misrouted
 from kinesis_core.producing.rows import Rows
+from kinesis_core.producing.sender import Sender
+from kinesis_core.producing.sender_group import SenderGroup
 from support.fake_puts import Desk, FakePuts
+from support.waiting import wait_until
 
 PLAIN = ProducerSettings(aggregation_enabled=False)
 
@@ -57,10 +58,6 @@ def misrouted_aggregate(puts: LateListing, calls_late: int = 0) -> tuple[Desk, l
     return desk, desk.responses.on_response(request, response, desk.clock.now)
 
 
-def reshards(desk: Desk, *, is_stopped: bool = False) -> Reshards:
-    return Reshards(desk.puts, desk.responses, desk.clock, threading.RLock(), lambda: is_stopped)
-
-
 @pytest.mark.parametrize("aggregated", [True, False])
 def test_rows_that_wait_for_room_while_their_shards_merge(aggregated: bool) -> None:
     """Rows of both parents continue waiting for the child. No row is lost."""
@@ -89,7 +86,7 @@ def test_a_list_that_is_late(calls_late: int) -> None:
     """
     puts = LateListing()
     desk, misrouted = misrouted_aggregate(puts, calls_late)
-    reshards(desk).settle_misrouted(misrouted)
+    desk.find_out(desk.dispatcher._settle(misrouted))
     assert puts.listings == 1 + calls_late + 1
     assert desk.accumulator.counts.held_bytes == 0
     assert desk.accumulator.counts.take_totals().user_records == 2
@@ -99,7 +96,7 @@ def test_a_shard_that_is_never_listed() -> None:
     """A shard that is never listed is an error that names it, at the deadline of the records."""
     desk, misrouted = misrouted_aggregate(LateListing(), 1000)
     started_s = desk.clock.now
-    reshards(desk).settle_misrouted(misrouted)
+    desk.find_out(desk.dispatcher._settle(misrouted))
     assert 30 <= desk.clock.now - started_s < 33
     assert desk.accumulator.failure is not None
     assert desk.accumulator.failure.counts == {"ShardNotListed": 2}
@@ -112,7 +109,7 @@ def test_a_response_that_is_late(late_s: float) -> None:
     puts = LateListing()
     desk, misrouted = misrouted_aggregate(puts)
     desk.clock.sleep(late_s)
-    reshards(desk).settle_misrouted(misrouted)
+    desk.find_out(desk.dispatcher._settle(misrouted))
     assert desk.accumulator.failure is None
     assert desk.accumulator.counts.take_totals().user_records == 2
 
@@ -129,18 +126,24 @@ def test_a_list_that_is_refused(failure: ServiceError, patient: bool) -> None:
     puts = LateListing()
     desk, misrouted = misrouted_aggregate(puts)
     puts.failure, started_s = failure, desk.clock.now
-    reshards(desk).settle_misrouted(misrouted)
+    desk.find_out(desk.dispatcher._settle(misrouted))
     assert (desk.clock.now - started_s >= 30) == patient
     assert desk.accumulator.failure is not None
     assert desk.accumulator.failure.counts == {failure.code: 2}
 
 
 def test_a_producer_that_stops_waits_for_no_list() -> None:
-    """A producer that stops does not wait for a listing."""
+    """A producer that stops makes no further call."""
     desk, misrouted = misrouted_aggregate(LateListing(), 1000)
-    started_s = desk.clock.now
-    reshards(desk, is_stopped=True).settle_misrouted(misrouted)
-    assert desk.clock.now == started_s
+    group = SenderGroup(8, desk.clock)
+    sender = Sender(desk.puts, desk.accumulator, desk.clock, group)
+    sender.dispatcher.find_out(sender.dispatcher._settle(misrouted))
+    call = sender.dispatcher.take(desk.clock.now)
+    assert call is not None
+    sender.dispatcher.on_result(call, sender.make(call), desk.clock.now)
+    sender.cancel()
+    assert group._take(desk.clock.now + 3_600) is None
+    assert desk.puts.listings == 2
 
 
 def test_plain_records_show_a_reshard_too() -> None:
@@ -150,7 +153,8 @@ def test_plain_records_show_a_reshard_too() -> None:
         puts.split(puts.open_shards()[0])
         writing.put_columns(rows(40).data, rows(40).keys)
         totals = writing.flush()
-        assert (totals.user_records, totals.misplaced, puts.listings) == (40, 0, 2)
+        assert (totals.user_records, totals.misplaced) == (40, 0)
+        wait_until(lambda: puts.listings == 2)
         writing.put_columns(rows(40).data, rows(40).keys)
         assert writing.flush().user_records == 40
     assert puts.listings == 2

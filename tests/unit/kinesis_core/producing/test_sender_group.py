@@ -17,9 +17,9 @@ from kinesis_core.errors import AccessDeniedError, ProcessLimitError
 from kinesis_core.model import PutEntry, PutResponse
 from kinesis_core.producing import SenderGroup
 from kinesis_core.producing.accumulator import RecordAccumulator
+from kinesis_core.producing.dispatcher import first_map
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.shard_listing import first_map
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
@@ -73,8 +73,8 @@ class Desk:
         if taken is None:
             self.clock.sleep(0.05)
             return
-        sender, request = taken
-        sender.send(request)
+        sender, call = taken
+        sender.on_result(call, sender.make(call))
         sender.in_flight -= 1
         sender.looks_at_s = -1.0
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
 
 from kinesis_core import runtime
 from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError, UnavailableError
+from kinesis_core.producing.dispatcher import ListShards, Put
 from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk
-from support.waiting import PATIENCE_S
 from unit.kinesis_core.producing.numbered import (
     SILENCE_S,
     check_written,
@@ -165,48 +163,28 @@ def test_an_outdated_map_is_checked_by_all_threads() -> None:
     desk = flushed()
     desk.put(rows(100, 110))
     desk.flush()
-    desk.sender._watch._was_flushed = False
-    listings = desk.puts.listings
-    desk.sender._reshards.is_outdated = True
+    desk.dispatcher.was_flushed = False
+    desk.dispatcher.is_outdated = True
     desk.put(rows(110, 120))
     desk.accumulator.seal()
     desk.accumulator.waiting_callers += 1
-    desk.step()
-    assert desk.puts.listings == listings + 2
-
-
-class Watched:
-    """A lock that sets an event when a second thread enters it."""
-
-    def __init__(self) -> None:
-        self.lock, self.second, self.threads = threading.Lock(), threading.Event(), 0
-
-    def __enter__(self) -> None:
-        self.threads += 1
-        if self.threads == 2:
-            self.second.set()
-        self.lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.lock.release()
+    assert isinstance(desk.dispatcher.take(desk.clock.now), ListShards)
+    assert desk.dispatcher.take(desk.clock.now) is None
 
 
 def test_threads_share_a_check() -> None:
-    """Two threads that send after a silence share one check."""
-    desk, check_lock = flushed(), Watched()
+    """Two threads that send after a silence share one check, and neither sends before it is over."""
+    desk = flushed()
     desk.clock.sleep(SILENCE_S)
     desk.put(rows(100, 200))
     desk.accumulator.seal()
     desk.accumulator.waiting_callers += 1
-    request, watch = desk.accumulator.take(desk.clock.now), desk.sender._watch
-    watch._check_lock = check_lock  # type: ignore[assignment]
-
-    def list_slowly() -> None:
-        assert check_lock.second.wait(PATIENCE_S)
-
-    desk.puts.before_listing = list_slowly
-    with ThreadPoolExecutor(2) as threads:
-        assert list(threads.map(watch.is_current, [request, request])) == [True, True]
+    check = desk.dispatcher.take(desk.clock.now)
+    assert check == ListShards(only_open=True)
+    assert desk.dispatcher.take(desk.clock.now) is None
+    assert desk.dispatcher.wait_s(desk.clock.now) is None
+    desk.make(check)
+    assert isinstance(desk.dispatcher.take(desk.clock.now), Put)
     assert desk.puts.listings == 1 + 1
 
 

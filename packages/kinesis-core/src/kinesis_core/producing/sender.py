@@ -1,4 +1,4 @@
-"""The sender of a producer: callers add to its accumulator, and threads send what is in it and handle the responses."""
+"""The sender of a producer: callers add to its accumulator, and the threads of a group make the calls of its dispatcher."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Sequence
 
 from attrs import define, field
 
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import KinesisError, PutError, ServiceError
-from kinesis_core.model import MAX_PUT_RECORDS, join_entries
+from kinesis_core.errors import KinesisError, PutError
+from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.counts import Totals
+from kinesis_core.producing.dispatcher import Call, Dispatcher, Result, make
 from kinesis_core.producing.failures import internal_error
-from kinesis_core.producing.reshards import Reshards
-from kinesis_core.producing.responses import Misrouted, ResponseHandler
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender_group import SenderGroup
-from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
-from kinesis_core.producing.stream_watch import StreamWatch
+from kinesis_core.producing.shard_queue import REQUEST_BYTES
 from kinesis_core.termination import TERMINATION
 from kinesis_credentials.logs import get_logger
 
@@ -35,19 +32,17 @@ _LONGEST_SLEEP_S = 5.0
 
 @define(eq=False)
 class Sender:
-    """Guards an accumulator with the lock of a group: callers add to it, and the threads of the group empty it."""
+    """Lets callers and the threads of a group use one producer's records and calls in turns, under the lock of the group."""
 
     api: PutApi
     accumulator: RecordAccumulator
     clock: Clock
     group: SenderGroup
-    responses: ResponseHandler = field(init=False)
+    dispatcher: Dispatcher = field(init=False)
     is_stopped: bool = field(default=False, init=False)
     in_flight: int = field(default=0, init=False)
     looks_at_s: float = field(default=-math.inf, init=False)
     """These three are for the group."""
-    _reshards: Reshards = field(init=False)
-    _watch: StreamWatch = field(init=False)
     _lock: threading.RLock = field(init=False)
     _work: threading.Condition = field(init=False)
     _progress: threading.Condition = field(init=False)
@@ -67,9 +62,7 @@ class Sender:
 
     def __attrs_post_init__(self) -> None:
         self._lock, self._work, self._progress = self.group.lock, self.group.work, self.group.progress
-        self.responses = ResponseHandler(self.accumulator)
-        self._reshards = Reshards(self.api, self.responses, self.clock, self._lock, lambda: self.is_stopped)
-        self._watch = StreamWatch(self._reshards, self.clock, self._lock)
+        self.dispatcher = Dispatcher(self.accumulator, self.clock)
         self.group.add(self)
 
     # Called by callers' threads
@@ -133,7 +126,7 @@ class Sender:
                     self._check_failure()  # after it, nothing is left to be written
             finally:
                 self._flushing.remove(generation)
-            self._watch.on_flushed()
+            self.dispatcher.was_flushed = True
             return self.accumulator.counts.take_totals()
 
     def finish(self) -> Totals:
@@ -252,18 +245,27 @@ class Sender:
 
     # Called by the group
 
-    def take(self, now_s: float) -> Sequence[ShardBatch]:
-        """Return the next request; an empty one if there is none yet, or if this is the end."""
+    def take(self, now_s: float) -> Call | None:
+        """Return the next call, or None if there is none yet, or if this is the end."""
         if self._is_ending and self._is_all_written() and not self.in_flight:
             self._settle()
             self.cancel()  # wakes all threads and callers
-            return []
-        request = self.accumulator.take(now_s)
-        wait_s = self.accumulator.wait_s(now_s)
+            return None
+        call = self.dispatcher.take(now_s)
+        wait_s = self.dispatcher.wait_s(now_s)
         self.looks_at_s = now_s + (_LONGEST_SLEEP_S if wait_s is None else min(_LONGEST_SLEEP_S, wait_s))
         if self.accumulator.failure is not None:
             self._progress.notify_all()
-        return request
+        return call
+
+    def make(self, call: Call) -> Result:
+        """Make *call*. Returns its result or error, which is for `on_result`."""
+        return make(self.api, self.accumulator.stream, call)
+
+    def on_result(self, call: Call, result: Result) -> None:
+        """Handle the *result* of a call, and wake the callers that may continue."""
+        self.dispatcher.on_result(call, result, self.clock.now_s())
+        self._wake_callers()
 
     def hurry(self, callers: int) -> None:
         """Count *callers* that wait: while there are some, batches are sent before they are due."""
@@ -292,38 +294,6 @@ class Sender:
     def _log_lost(self, user_records: int, reason: str) -> None:
         self._is_failure_reported = True
         log.warning("records.lost", stream=self.accumulator.stream, user_records=user_records, reason=reason)
-
-    def send(self, request: Sequence[ShardBatch]) -> None:
-        """Send *request*, and handle the response."""
-        if self._watch.is_current(request):
-            misrouted = self._put(request)
-            self._handle_misrouted(
-                [misroute for misroute in misrouted if misroute[0].is_aggregate], misrouted
-            )
-        with self._lock:
-            self._wake_callers()
-
-    def _put(self, request: Sequence[ShardBatch]) -> list[Misrouted]:
-        """Call PutRecords. Returns the batches that went to another shard than their own."""
-        entries = join_entries([batch.entries for batch in request])
-        try:
-            response = self.api.put_records(entries, with_results=self._watch.needs_shards(request))
-        except ServiceError as error:
-            may_pass = self._watch.explains(request, error)
-            with self._lock:
-                self.responses.on_request_failed(request, error, self.clock.now_s(), may_pass=may_pass)
-            return []
-        with self._lock:
-            misrouted = self.responses.on_response(request, response, self.clock.now_s())
-        self._watch.on_response(entries, response.results)
-        return misrouted
-
-    def _handle_misrouted(self, aggregates: Sequence[Misrouted], misrouted: Sequence[Misrouted]) -> None:
-        """Find out why records went to another shard. Aggregates are decided about, plain records are written anyway."""
-        if aggregates:
-            self._reshards.settle_misrouted(aggregates)
-        elif misrouted:
-            self._reshards.refresh(misrouted)
 
     def _wake_callers(self) -> None:
         """Wake the callers that put or flush, if one of them may continue."""

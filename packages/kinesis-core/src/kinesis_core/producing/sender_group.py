@@ -1,13 +1,13 @@
-"""The threads of one producer, or of several that share them: they take requests out of accumulators, and send them."""
+"""The threads of one producer, or of several that share them: they make the calls that the producers have to make."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import define, field
 
@@ -15,7 +15,6 @@ from kinesis_core.aws import PutApi, ReadRateLimiter
 from kinesis_core.clock import Clock
 from kinesis_core.model import StreamSummary
 from kinesis_core.producing.counts import Buffer
-from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.threads import start_threads
 
 THREAD_BYTES = 8 * 1024 * 1024
@@ -25,21 +24,25 @@ _DESCRIBE_EVERY_S, _DESCRIBES_AT_ONCE = 0.1, 10
 
 
 class Member(Protocol):
-    """A sender of a group: it sends the requests of one stream. All but `send` is called under the lock of the group."""
+    """A sender of a group: it has the calls of one stream. All but `make` is called under the lock of the group."""
 
     is_stopped: bool
     """Whether nothing is sent any more. It may become true at any instruction, without the lock."""
     in_flight: int
-    """Number of requests that threads are sending."""
+    """Number of calls that threads are making."""
     looks_at_s: float
-    """When it is to be asked for a request next."""
+    """When it is to be asked for a call next."""
 
-    def take(self, now_s: float) -> Sequence[ShardBatch]:
-        """Return the next request; an empty one if there is none yet. Sets `looks_at_s`."""
+    def take(self, now_s: float) -> Any:
+        """Return the next call; None if there is none yet. Sets `looks_at_s`."""
         ...
 
-    def send(self, request: Sequence[ShardBatch]) -> None:
-        """Send *request*, and handle the response."""
+    def make(self, call: Any) -> Any:
+        """Make *call*, and return its result."""
+        ...
+
+    def on_result(self, call: Any, result: Any) -> None:
+        """Handle the *result* of *call*."""
         ...
 
     def hurry(self, callers: int) -> None:
@@ -129,7 +132,7 @@ class SenderGroup:
                 sender.hurry(-1)
 
     def stop(self, sender: Member) -> None:
-        """Wait until no request of *sender*, which is stopped, is in flight. The last one of a group ends the threads."""
+        """Wait until no call of *sender*, which is stopped, is in flight. The last one of a group ends the threads."""
         with self.lock:
             if threading.current_thread() in self._threads:
                 return  # it cannot wait for itself
@@ -143,70 +146,80 @@ class SenderGroup:
     # Called by the threads
 
     def _run(self) -> None:
-        try:
-            while taken := self._wait_for_request():
-                self._send(*taken)
-                del taken  # else a waiting thread keeps the records that it sent last
-        except BaseException as error:
-            with self.lock:
-                self._break_down(self._senders, error)
-                self._threads.remove(threading.current_thread())
-            raise
-
-    def _send(self, sender: Member, request: Sequence[ShardBatch]) -> None:
-        """Send *request*. An error that no code handles is that of its stream; the thread goes on for others."""
-        try:
-            sender.send(request)
-        except BaseException as error:  # noqa: BLE001 # the callers of the producer get it
-            with self.lock:
-                self._break_down([sender], error)
-            threading.excepthook(
-                threading.ExceptHookArgs(
-                    (type(error), error, error.__traceback__, threading.current_thread())
-                )
-            )
-        finally:
-            with self.lock:
-                sender.in_flight -= 1
-                sender.looks_at_s = -math.inf
-                if sender.is_stopped:
-                    self.progress.notify_all()
-
-    def _wait_for_request(self) -> tuple[Member, Sequence[ShardBatch]] | None:
-        """Wait for the next request and return it. Returns None when all senders are stopped."""
+        """Make calls until all senders are stopped. A thread has the lock, except while it makes a call or waits for one."""
         with self.lock:
-            while True:
-                self._drop_stopped()
-                if not self._senders:
-                    self._threads.remove(threading.current_thread())
-                    return None
-                now_s = self.clock.now_s()
-                taken = self._take(now_s)
-                if taken is None and any(sender.is_stopped for sender in self._senders):
-                    continue  # one of them has nothing left to send
-                wakes_s = min(map(self._looks_at_s, self._senders))
-                if taken is None:
-                    self._sleep(now_s, wakes_s)
-                    continue
-                if wakes_s < self.next_wake_s:
-                    self.work.notify()  # another thread handles the rest
-                return taken
+            try:
+                while taken := self._wait_for_call():
+                    self._make(*taken)
+                    del taken  # else a waiting thread keeps the records that it sent last
+            except BaseException as error:
+                self._break_down(self._senders, error)
+                raise
+            finally:
+                self._threads.remove(threading.current_thread())
 
-    def _take(self, now_s: float) -> tuple[Member, Sequence[ShardBatch]] | None:
-        """Ask the senders in their turns, and return the first request."""
+    def _make(self, sender: Member, call: Any) -> None:
+        """Make *call*. An error that no code handles is that of its stream; the thread goes on for others."""
+        try:
+            with self._unlocked():
+                result = sender.make(call)
+            sender.on_result(call, result)
+        except BaseException as error:  # noqa: BLE001 # the callers of the producer get it
+            self._break_down([sender], error)
+            with self._unlocked():
+                threading.excepthook(
+                    threading.ExceptHookArgs(
+                        (type(error), error, error.__traceback__, threading.current_thread())
+                    )
+                )
+        finally:
+            sender.in_flight -= 1
+            sender.looks_at_s = -math.inf
+            if sender.is_stopped:
+                self.progress.notify_all()
+
+    @contextmanager
+    def _unlocked(self) -> Iterator[None]:
+        """Let others have the lock meanwhile."""
+        self.lock.release()
+        try:
+            yield
+        finally:
+            self.lock.acquire()
+
+    def _wait_for_call(self) -> tuple[Member, Any] | None:
+        """Wait for the next call and return it. Returns None when all senders are stopped."""
+        while True:
+            self._drop_stopped()
+            if not self._senders:
+                return None
+            now_s = self.clock.now_s()
+            taken = self._take(now_s)
+            if taken is None and any(sender.is_stopped for sender in self._senders):
+                continue  # one of them has nothing left to send
+            wakes_s = min(map(self._looks_at_s, self._senders))
+            if taken is None:
+                self._sleep(now_s, wakes_s)
+                continue
+            if wakes_s < self.next_wake_s:
+                self.work.notify()  # another thread handles the rest
+            return taken
+
+    def _take(self, now_s: float) -> tuple[Member, Any] | None:
+        """Ask the senders in their turns, and return the first call."""
         for _ in range(len(self._senders)):
             sender = self._senders[0]
             self._senders.rotate(-1)
             if self._looks_at_s(sender) > now_s:
                 continue
-            request = sender.take(now_s)
-            if request:
+            call = sender.take(now_s)
+            if call is not None:
                 sender.in_flight += 1
-                return sender, request
+                return sender, call
         return None
 
     def _looks_at_s(self, sender: Member) -> float:
-        """Return when *sender* is to be asked. One with its share of threads is asked when a request of it is over."""
+        """Return when *sender* is to be asked. One with its share of threads is asked when a call of it is over."""
         share = self.connections if len(self._senders) == 1 else max(1, self.connections // 2)
         return sender.looks_at_s if sender.in_flight < share and not sender.is_stopped else math.inf
 

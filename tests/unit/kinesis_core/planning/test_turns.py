@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import pytest
 
@@ -11,15 +10,12 @@ from kinesis_core.model import (
     After,
     AtTimestamp,
     Latest,
-    Offset,
     ShardEnd,
     ShardOffset,
-    StreamOffset,
     TrimHorizon,
 )
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.schedule import PlanBudget, Rounds, Turns, age_ms
-from kinesis_core.planning.skew import Draft
+from kinesis_core.planning.schedule import Schedule, Turns, age_ms
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.slow_stream import CALL_S, slow_stream
@@ -48,22 +44,15 @@ def test_streams_share_the_budget() -> None:
 def test_each_stream_comes_first_in_its_turn() -> None:
     """While nobody waits, the first stream has all the time until somebody does. So it is another one after each plan that was cut."""
     clock = FakeClock()
-    rounds = Rounds({name: Turns() for name in "abc"}, PlanBudget(clock, 2.0), clock)
-    start = Offset({name: StreamOffset(1, {}) for name in "abc"})
+    schedule = Schedule({name: Turns() for name in "abc"}, clock, 2.0)
     orders: list[str] = []
     for is_cut in (True, True, False, True, True):
-        order: list[str] = []
-
-        def draft(name: str, _: PlanBudget | None, order: list[str] = order, is_cut: bool = is_cut) -> Draft:
-            order.append(name)
-            rounds.turns[name].begin_plan()
-            rounds.turns[name].note(["x"], ["y"] if is_cut else [], clock.now_s())
-            return Draft(StreamOffset(2, {}))
-
-        def finish(drafts: Mapping[str, Draft]) -> dict[str, StreamOffset]:
-            return {name: draft.start for name, draft in drafts.items()}
-
-        assert list(rounds.plan(start, draft, finish, is_whole=False).streams) == ["a", "b", "c"]
+        schedule.begin_round()
+        order = schedule.begin_plan(is_whole=False)
+        for turns in schedule.turns.values():
+            turns.begin_plan()
+            turns.note(["x"], ["y"] if is_cut else [], clock.now_s())
+        schedule.end_plan()
         orders.append("".join(order))
     assert orders == ["abc", "bca", "cab", "cab", "abc"]
 
@@ -71,34 +60,47 @@ def test_each_stream_comes_first_in_its_turn() -> None:
 def test_the_parts_of_a_budget() -> None:
     """Each stream has an equal part of what is left, and a part that is not used goes to the ones after it."""
     clock = FakeClock()
-    budget = PlanBudget(clock, 3.0)
-    budget.begin(3)
-    with budget.of_one_stream():
+    schedule = Schedule({name: Turns() for name in "abc"}, clock, 3.0)
+    schedule.begin_plan(is_whole=False)
+    with schedule.of_one_stream() as is_spent:
         clock.sleep(0.5)
-        assert not budget.is_spent()
+        assert is_spent is not None
+        assert not is_spent()
     clock.sleep(100)  # a listing between two streams does not count
-    with budget.of_one_stream():
+    with schedule.of_one_stream() as is_spent:
         clock.sleep(1.2)
-        assert not budget.is_spent()
+        assert is_spent is not None
+        assert not is_spent()
         clock.sleep(0.1)
-        assert budget.is_spent()
-    with budget.of_one_stream():
+        assert is_spent()
+    with schedule.of_one_stream() as is_spent:
         clock.sleep(1.1)
-        assert not budget.is_spent()
+        assert is_spent is not None
+        assert not is_spent()
         clock.sleep(0.2)
-        assert budget.is_spent()
+        assert is_spent()
+
+
+def test_a_whole_plan_has_no_budget() -> None:
+    """Nor has any plan where the user sets none."""
+    for budget_s, is_whole in ((2.0, True), (None, False)):
+        schedule = Schedule({"a": Turns()}, FakeClock(), budget_s)
+        schedule.begin_plan(is_whole=is_whole)
+        with schedule.of_one_stream() as is_spent:
+            assert is_spent is None
 
 
 def test_a_budget_counts_when_somebody_waits() -> None:
     """A plan that is made ahead is not ended, until the query asks for it: then the time that it took counts."""
     clock = FakeClock()
-    budget = PlanBudget(clock, 2.0, is_awaited=False)
-    budget.begin(1)
-    with budget.of_one_stream():
+    schedule = Schedule({"a": Turns()}, clock, 2.0, is_awaited=False)
+    schedule.begin_plan(is_whole=False)
+    with schedule.of_one_stream() as is_spent:
         clock.sleep(5)
-        assert not budget.is_spent()
-        budget.is_awaited = True
-        assert budget.is_spent()
+        assert is_spent is not None
+        assert not is_spent()
+        schedule.is_awaited = True
+        assert is_spent()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 
 from attrs import evolve
 
@@ -27,13 +26,12 @@ from kinesis_core.model import (
     ranges_between,
 )
 from kinesis_core.planning.pacing import log_planned
-from kinesis_core.planning.schedule import Lanes, PlanBudget, Rounds
+from kinesis_core.planning.schedule import Lanes, Schedule
 from kinesis_core.planning.settings import Limits, PlanSettings
-from kinesis_core.planning.shares import NOTHING, Shares, divide_limits
-from kinesis_core.planning.skew import Draft, SkewLimit
+from kinesis_core.planning.shares import Shares, divide_limits
+from kinesis_core.planning.skew import Skew
 from kinesis_core.planning.start_positions import begin, end, late_error
-from kinesis_core.planning.stream_planner import StreamPlanner
-from kinesis_core.planning.targets import Targets
+from kinesis_core.planning.stream_planner import Draft, StreamPlanner
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -79,13 +77,11 @@ class Planner:
             for name, api in sorted(apis.items())
         }
         turns = {name: planner.states.turns for name, planner in self._streams.items()}
-        self._budget = PlanBudget(self._clock, self._settings.plan_budget_s)
-        self._rounds = Rounds(turns, self._budget, self._clock)
+        self._schedule = Schedule(turns, self._clock, self._settings.plan_budget_s)
         skew_s = self._settings.max_shard_skew_s
-        self._skew = SkewLimit(float("inf") if skew_s is None else skew_s * 1000, self._clock)
+        self._skew = Skew(self._streams, float("inf") if skew_s is None else skew_s * 1000, self._clock)
         self._is_whole = self._settings.first_plan_crosses_gaps  # the first plan may be the only one
-        self._targets: Mapping[str, Targets] | None = None
-        self._targets_wanted = False
+        self._fixes_targets = False
 
     def initial_offset(self, position: StartingPosition) -> Offset:
         """
@@ -111,23 +107,16 @@ class Planner:
         until then.
         """
         self._check(start)
-        if self._targets_wanted:
-            self._targets = {n: p.targets(start.streams[n]) for n, p in self._streams.items()}
-            self._targets_wanted = False
+        if self._fixes_targets:
+            for name, planner in self._streams.items():
+                planner.targets = planner.find_targets(start.streams[name])
+            self._fixes_targets = False
         while True:
             self._clock.sleep(self._due_s(start))
             is_whole, self._is_whole = self._is_whole or not bounded, False
-            shares = self._shares(start) if bounded else None
-            # A whole plan may be the only one, and the service's clock is not known before its first responses.
-            until_ms = float("inf") if is_whole else self._skew.reach_ms(self._now_ms())
-            planned = self._rounds.plan(
-                start,
-                partial(self._draft, start, shares, until_ms),
-                partial(self._finish, shares),
-                is_whole=is_whole,
-            )
-            if planned is not start or self._has_reached(start.streams):
-                return planned
+            end = self._plan_round(start, self._shares(start, bounded, is_whole), is_whole=is_whole)
+            if end is not start or self._has_reached_targets(start.streams):
+                return end
 
     def end_offset(
         self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None
@@ -147,13 +136,13 @@ class Planner:
             self._check_order(start, self._by_stream(started_at, self._names[0]), ends)
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
-        self._rounds.planning_s = self._clock.now_s() - started_s
+        self._schedule.planning_s = self._clock.now_s() - started_s
         log_planned(start, ended, self.planning_s, self.lag_ms())
         return ended
 
     def fix_targets(self) -> None:
         """From the next plan on, plan up to the records that are in the streams at that moment, and no later ones."""
-        self._targets_wanted = True
+        self._fixes_targets = True
 
     def range_groups(self, start: Offset, end: Offset) -> list[RangeGroup]:
         """Return the ranges between two offsets. Those of related shards are in the order in which to read them."""
@@ -169,21 +158,21 @@ class Planner:
     @property
     def planning_s(self) -> float:
         """How long the last plan took, without the wait until it was due."""
-        return self._rounds.planning_s
+        return self._schedule.planning_s
 
     @property
     def whole_planning_s(self) -> float:
         """How long it would have taken for all shards: more where it left some for the next plan."""
-        return self._rounds.whole_planning_s
+        return self._schedule.whole_planning_s
 
     @property
     def shards_left(self) -> int:
         """How many shards the last plan left for the next one."""
-        return self._rounds.shards_left
+        return self._schedule.shards_left
 
     def set_awaited(self, is_awaited: bool) -> None:
         """Say whether somebody waits for the plans from now on, also for one that is being made. Only then the budget counts."""
-        self._budget.is_awaited = is_awaited
+        self._schedule.is_awaited = is_awaited
 
     def lag_ms(self) -> dict[str, dict[str, int]]:
         """Return by stream and shard how many milliseconds behind the tip the last plan was."""
@@ -220,89 +209,59 @@ class Planner:
     def _now_ms(self) -> int:
         return max(planner.api.now_ms() for planner in self._streams.values())
 
-    def _draft(
-        self, start: Offset, shares: Shares | None, until_ms: float, name: str, budget: PlanBudget | None
-    ) -> Draft:
-        planner, started = self._streams[name], start.streams[name]
-        if shares is None and self._targets is None:
-            return planner.draft_tip(started, is_continued=True)
-        return planner.draft(started, shares or NO_LIMITS, self._targets_of(name), budget, until_ms)
+    def _shares(self, start: Offset, bounded: bool, is_whole: bool) -> Shares | None:
+        """Divide the limits of a batch anew: shards come and go, and need more or less than before. None if it ends at the tips."""
+        if not bounded:
+            return NO_LIMITS if self._is_to_targets else None
+        limits, batch_limits = self._settings.limits, self._settings.batch_limits
+        needs = {} if batch_limits == Limits() else self._skew.needs(start.streams)
+        # A whole plan may be the only one, and the service's clock is not known before its first responses.
+        until_ms = float("inf") if is_whole else self._skew.reach_ms(self._now_ms())
+        return evolve(divide_limits(limits, batch_limits, needs), until_ms=until_ms)
 
-    def _finish(self, shares: Shares | None, drafts: Mapping[str, Draft]) -> dict[str, StreamOffset] | None:
-        """Return the ends of the streams; None if shards that were left out would hold others, so that they come first."""
-        is_unbounded = shares is None and self._targets is None
-        latest_ms = max(draft.latest_ms() for draft in drafts.values())
-        before_ms = min(latest_ms, self._now_ms()) - self._skew.limit_ms
-        if before_ms > 0 and not is_unbounded:
-            held = self._hold(drafts, before_ms)
-            if held is None:
-                return None
-            drafts = held
+    def _plan_round(self, start: Offset, shares: Shares | None, *, is_whole: bool) -> Offset:
+        """Plan until a batch is found, or until each shard that is due was planned; then *start* itself is returned."""
+        drafts: dict[str, Draft] = {}
+        self._schedule.begin_round()
+        while True:
+            for name in self._schedule.begin_plan(is_whole=is_whole):
+                planner, started = self._streams[name], start.streams[name]
+                planner.refresh(started, patiently=shares is None)
+                with self._schedule.of_one_stream() as is_spent:
+                    draft = planner.draft(started, shares, is_spent)
+                drafts[name] = drafts[name].joined(draft) if name in drafts else draft
+            held = drafts if shares is None else self._skew.hold(drafts, self._now_ms())
+            ends = {} if held is None else self._finish(shares, held)
+            self._schedule.end_plan()
+            if any(end is not start.streams[name] for name, end in ends.items()):
+                return Offset(ends)
+            is_whole = held is None  # shards that were left out would hold others, so they come first
+            if not self._schedule.shards_left:
+                return start
+
+    def _finish(self, shares: Shares | None, drafts: Mapping[str, Draft]) -> dict[str, StreamOffset]:
         # A run to targets continues while one is left, in whatever stream.
-        is_last = self._has_reached({name: draft.start for name, draft in drafts.items()})
-        ends = {
-            name: self._streams[name].finish(draft, keeps_times=is_last) for name, draft in drafts.items()
-        }
-        if is_unbounded:
+        is_last = self._has_reached_targets({name: draft.start for name, draft in drafts.items()})
+        ends = {n: p.finish(drafts[n], keeps_times=is_last) for n, p in self._streams.items()}
+        if shares is None:
             for name, ended in ends.items():
                 warn_of_backlog(name, ended, self._streams[name].facts.retention_hours)
         return ends
 
-    def _hold(self, drafts: Mapping[str, Draft], before_ms: float) -> Mapping[str, Draft] | None:
-        """Return *drafts* without records that are too far ahead of those that any shard leaves unread from *before_ms*."""
-        behind = {
-            (name, shard_id): since_ms
-            for name, draft in drafts.items()
-            for shard_id, since_ms in self._streams[name]
-            .behind(draft, before_ms, self._targets_of(name))
-            .items()
-        }
-        if any(shard_id in self._streams[name].states.turns.left for name, shard_id in behind):
-            return None
-        held_ms = float("inf")
-        while (until_ms := self._skew.until_ms(behind, drafts)) < held_ms:
-            held_ms = until_ms
-            holding = {key for key, since_ms in behind.items() if since_ms + self._skew.limit_ms <= until_ms}
-            held = {
-                name: self._streams[name].hold(draft, until_ms, {s for n, s in holding if n == name})
-                for name, draft in drafts.items()
-            }
-            drafts = {name: draft for name, (draft, _) in held.items()}
-            # The shards that could not be cut hold the others where they are.
-            behind.update(((name, s), ms) for name, (_, found) in held.items() for s, ms in found.items())
-        return drafts
-
-    def _targets_of(self, name: str) -> Targets | None:
-        return None if self._targets is None else self._targets[name]
-
-    def _shares(self, start: Offset) -> Shares:
-        """Divide the limits of a batch anew: shards come and go, and need more or less than before."""
-        limits, batch_limits = self._settings.limits, self._settings.batch_limits
-        if batch_limits == Limits():
-            return Shares({}, limits)
-        needs = {
-            (name, shard_id): need
-            for name, planner in self._streams.items()
-            for shard_id, need in planner.needs(start.streams[name], self._targets_of(name)).items()
-        }
-        begin_ms = {(n, s): self._streams[n].begins_ms(start.streams[n], {}, s) for n, s in needs}
-        holding_ms = (ms for key, ms in begin_ms.items() if not self._skew.is_over(key, ms))
-        held_ms = min(holding_ms, default=float("inf")) + self._skew.limit_ms
-        needs = {key: NOTHING if begin_ms[key] > held_ms else need for key, need in needs.items()}
-        return divide_limits(limits, batch_limits, needs)
-
     def _due_s(self, start: Offset) -> float:
-        targets = self._targets or {}
-        waits_s = [w for n, p in self._streams.items() for w in p.waits_s(start.streams[n], targets.get(n))]
+        waits_s = [wait_s for n, p in self._streams.items() for wait_s in p.waits_s(start.streams[n])]
         first_s = min(waits_s, default=self._settings.min_fetch_period_s)
-        if self._targets is None:
+        if not self._is_to_targets:
             return first_s
         return max((wait_s for wait_s in waits_s if wait_s <= first_s + TOGETHER_S), default=first_s)
 
-    def _has_reached(self, starts: Mapping[str, StreamOffset]) -> bool:
+    @property
+    def _is_to_targets(self) -> bool:
+        return any(planner.targets is not None for planner in self._streams.values())
+
+    def _has_reached_targets(self, starts: Mapping[str, StreamOffset]) -> bool:
         """Return whether no target is left."""
-        targets = self._targets
-        return targets is None or all(p.has_reached(starts[n], targets[n]) for n, p in self._streams.items())
+        return all(planner.has_reached_targets(starts[n]) for n, planner in self._streams.items())
 
     def _check(self, offset: Offset) -> None:
         if set(offset.streams) != set(self._streams):

@@ -1,9 +1,22 @@
 """
-Which shards a plan begins, and in which order, where it may not have the time for all of them.
+The schedule: when a batch is planned, and which shards its plan begins.
 
-The shards that were not planned for longest come first. Of those that were planned in the same round, the ones furthest behind come
-first. A shard that was left out thus comes before all that were planned meanwhile. So with *n* shards, of which each plan has the time
-for *k*, each shard is planned once in n/k plans, rounded up, whatever the lags are.
+Each decision has one place. From the outside in:
+
+1. `pacing.PlanAhead`: when a plan is made. Ahead of the query that needs it, where planning takes a noticeable time.
+2. `pacing.BatchGate`: whether a planned batch is returned, or thrown away because it is too small to be worth running yet.
+3. `Planner`: the loop. It waits until a shard is due, and plans in rounds. A round ends when a batch is found, or each shard was planned.
+4. `Schedule`: which stream comes first in a plan, and until when each may begin shards. What is not begun is left for the next plan.
+5. The targets of a run that ends (`StreamPlanner.targets`), and the `Frontier`: which shards a plan may read at all.
+6. `ShardCalls.limiter`: when a single shard is due. A throttle makes it wait, and no other shard.
+7. `Turns`: which shards come first. Those not planned for longest do. Of those that were planned in the same round, the ones furthest
+   behind do. So a shard that was left out comes before all that were planned meanwhile: with *n* shards, of which each plan has the time
+   for *k*, each shard is planned once in n/k plans, rounded up, whatever the lags are.
+8. `Lanes`: how many are planned at the same time.
+9. `Shares` and `Skew` then say how far a batch goes in each shard.
+
+One thread plans at a time. `Lanes` has its own threads, each of which plans whole shards; a stream's facts and its reports of losses
+have a lock each, and no code takes two. `Schedule.is_awaited` is set by another thread, and read again before each shard.
 """
 
 from __future__ import annotations
@@ -17,11 +30,12 @@ from typing import Protocol, TypeVar
 from attrs import define, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.model import AtTimestamp, Offset, ShardOffset, StreamOffset, TrimHorizon
-from kinesis_core.planning.skew import Draft
+from kinesis_core.model import AtTimestamp, ShardOffset, TrimHorizon
 from kinesis_core.threads import ThreadPool
 
 R = TypeVar("R")
+IsSpent = Callable[[], bool]
+"""Returns whether no other shard of a stream may be begun."""
 
 
 @frozen
@@ -96,70 +110,30 @@ class Turns:
 
 
 @define
-class PlanBudget:
+class Schedule:
     """
-    The time in which a plan may begin shards. Its streams share it in equal parts, and what one does not need goes to the next.
+    The time in which the plans of a round may begin shards. The streams share it in equal parts, and what one does not need goes to
+    the next.
 
-    A shard that was begun is planned to its end. The time to list shards does not count: without a list no shard can be begun.
+    A shard that was begun is planned to its end. The time to list shards does not count: without a list no shard can be begun. A plan
+    that ran out of time and found nothing new says nothing of the shards that it left out. So the round continues with those.
     """
 
+    turns: Mapping[str, Turns]
+    """By stream."""
     clock: Clock
     budget_s: float | None
     """None where every plan is whole."""
     is_awaited: bool = True
     """Whether a query waits for the plan. While none does, time is not short, and the plan continues."""
-    _left_s: float = field(default=float("inf"), init=False)
-    _streams: int = field(default=1, init=False)
-    _until_s: float = field(default=float("inf"), init=False)
-
-    def begin(self, streams: int) -> None:
-        """Begin a plan of so many streams."""
-        self._left_s = float("inf") if self.budget_s is None else self.budget_s
-        self._streams = streams
-
-    @contextmanager
-    def of_one_stream(self) -> Iterator[None]:
-        """Plan the shards of the next stream inside of this block."""
-        started_s = self.clock.now_s()
-        self._until_s = started_s + max(0.0, self._left_s) / max(1, self._streams)
-        try:
-            yield
-        finally:
-            self._left_s -= self.clock.now_s() - started_s
-            self._streams -= 1
-
-    @property
-    def is_limited(self) -> bool:
-        return self.budget_s is not None
-
-    def is_spent(self) -> bool:
-        """Return whether no other shard of this stream may be begun."""
-        return self.is_awaited and self.budget_s is not None and self.clock.now_s() >= self._until_s
-
-
-DraftStream = Callable[[str, PlanBudget | None], Draft]
-"""Plans the next batch in a stream, within a budget or whole: those shards that are due and were not planned in this round."""
-Finish = Callable[[Mapping[str, Draft]], Mapping[str, StreamOffset] | None]
-"""Returns the ends that the plans of all streams have together; None if the shards that were left out have to be planned first."""
-
-
-@define
-class Rounds:
-    """
-    Shares the budget of a plan among streams.
-
-    A plan that ran out of time and found nothing new says nothing of the shards that it left out. So the round continues with those. It
-    also does where they are too far behind the others to be left for the next batch.
-    """
-
-    turns: Mapping[str, Turns]
-    """By stream."""
-    budget: PlanBudget
-    clock: Clock
     planning_s: float = field(default=0.0, init=False)
     """How long the last round took."""
+    _round_s: float = field(default=0.0, init=False)
+    """When it began."""
     _first: int = field(default=0, init=False)
     """Which stream comes first: while nobody waits for a plan, it may have all the time until somebody does."""
+    _left_s: float = field(default=float("inf"), init=False)
+    _streams_left: int = field(default=1, init=False)
 
     @property
     def shards_left(self) -> int:
@@ -172,32 +146,31 @@ class Rounds:
         planned = sum(turns.planned for turns in self.turns.values())
         return self.planning_s * (1 + self.shards_left / max(1, planned))
 
-    def plan(self, start: Offset, draft_stream: DraftStream, finish: Finish, *, is_whole: bool) -> Offset:
-        """Return the end of the next batch; *start* itself when nothing is new in any shard that is due."""
-        started_s = self.clock.now_s()
-        drafts: dict[str, Draft] = {}
+    def begin_round(self) -> None:
+        self._round_s = self.clock.now_s()
         for turns in self.turns.values():
             turns.begin_round()
-        while True:
-            for name, later in self._draft_once(draft_stream, None if is_whole else self.budget).items():
-                drafts[name] = drafts[name].joined(later) if name in drafts else later
-            planned = finish(drafts)
-            self.planning_s = self.clock.now_s() - started_s
-            is_whole = planned is None
-            if planned is not None and any(planned[name] is not start.streams[name] for name in planned):
-                return Offset({name: planned[name] for name in self.turns})
-            if not self.shards_left:
-                return start
 
-    def _draft_once(self, draft_stream: DraftStream, budget: PlanBudget | None) -> dict[str, Draft]:
+    def begin_plan(self, *, is_whole: bool) -> list[str]:
+        """Return the streams in the order in which to plan them, each inside of `of_one_stream`."""
+        self._left_s = float("inf") if is_whole or self.budget_s is None else self.budget_s
+        self._streams_left = len(self.turns)
         names = list(self.turns)
-        names = [*names[self._first :], *names[: self._first]]
-        if budget is not None:
-            budget.begin(len(names))
-        drafts = {name: draft_stream(name, budget) for name in names}
+        return [*names[self._first :], *names[: self._first]]
+
+    @contextmanager
+    def of_one_stream(self) -> Iterator[IsSpent | None]:
+        """Give what says when the time of the next stream is over; None if it has no end."""
+        started_s = self.clock.now_s()
+        until_s = started_s + max(0.0, self._left_s) / max(1, self._streams_left)
+        yield None if until_s == float("inf") else lambda: self.is_awaited and self.clock.now_s() >= until_s
+        self._left_s -= self.clock.now_s() - started_s
+        self._streams_left -= 1
+
+    def end_plan(self) -> None:
+        self.planning_s = self.clock.now_s() - self._round_s
         if self.shards_left:
-            self._first = (self._first + 1) % len(names)
-        return drafts
+            self._first = (self._first + 1) % len(self.turns)
 
 
 class RunAll(Protocol):

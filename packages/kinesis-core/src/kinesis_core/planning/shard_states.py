@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from attrs import define, field
@@ -12,7 +12,7 @@ from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import ShardOffset, StreamOffset
 from kinesis_core.planning.progress import is_idle
-from kinesis_core.planning.schedule import NEVER, PlanBudget, RunAll, Turns, age_ms, in_turn
+from kinesis_core.planning.schedule import NEVER, Turns, age_ms
 from kinesis_core.planning.settings import FULL_MS, PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import EVERYTHING, Need
@@ -48,8 +48,8 @@ class ShardStates:
                 self.rng,
                 stream=self.stream,
                 max_throttles=0,
-                crosses_gaps=self.settings.first_plan_crosses_gaps,
                 on_expired=partial(self._renew, shard_id),
+                crosses_gaps=self.settings.first_plan_crosses_gaps,
             )
             self.found[shard_id] = ShardState(calls)
         return self.found[shard_id]
@@ -58,31 +58,6 @@ class ShardStates:
         self.on_expired()
         # Plans so far apart would each start the same gap from its beginning.
         self.found[shard_id].calls.crosses_gaps = True
-
-    def plan_in_turn(
-        self,
-        started: Mapping[str, ShardOffset],
-        plan: Callable[[str], ShardOffset],
-        run_all: RunAll,
-        budget: PlanBudget,
-    ) -> dict[str, ShardOffset]:
-        """
-        Return the ends of those shards for which the budget has time, in the order of *started*.
-
-        A plan that begins late plans one shard as well, so that it brings something.
-        """
-        turns, ready = self.turns, list(started)
-        if budget.is_limited:
-            ready = in_turn(ready, turns.of, lambda s: self.behind_ms(s, started[s]))
-        first = None if turns.is_begun else ready[0]
-
-        def plan_in_time(shard_id: str) -> ShardOffset | None:
-            return None if shard_id != first and budget.is_spent() else plan(shard_id)
-
-        ends = dict(zip(ready, run_all(plan_in_time, ready), strict=True))
-        found = {s: end for s in started if (end := ends[s]) is not None}
-        turns.note(found, [s for s in started if s not in found], self.clock.now_s())
-        return found
 
     def lags_ms(self) -> dict[str, int]:
         """Return `lag_ms` of all shards that have one, in the order of their ids."""

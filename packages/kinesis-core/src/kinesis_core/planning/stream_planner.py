@@ -1,13 +1,22 @@
-"""The planner of one stream: which shards may be read now, and how far the next batch reads them."""
+"""
+The planner of one stream: which shards may be read now, and how far the next batch reads them.
+
+A plan goes from value to value:
+
+1. `refresh` lists the shards, where the listing is old.
+2. The frontier says which ones are ready: unfinished, their parents finished, and due.
+3. Each of those is planned in its turn, from where it was read so far to an end (`batch_end`, or `tip`).
+4. `DataLoss.find_end` settles whether an end is certain, still doubtful, or follows a loss. The ends are the `Draft`.
+5. `finish` merges the draft into the offset where the next batch starts.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from functools import partial
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
@@ -21,6 +30,7 @@ from kinesis_core.model import (
     OPTION_NAMES,
     After,
     At,
+    Cut,
     Listing,
     PositionNames,
     ShardEnd,
@@ -34,20 +44,37 @@ from kinesis_core.planning.discovery import Discovery, Known, find_needless
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.loss import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
-from kinesis_core.planning.schedule import PlanBudget, RunAll
+from kinesis_core.planning.progress import is_lost
+from kinesis_core.planning.schedule import IsSpent, RunAll, in_turn
 from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.shares import Need, Shares
-from kinesis_core.planning.skew import Draft, begins_ms, cut_at, latest_ms, unread_since_ms
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.planning.targets import Targets, is_further, is_reached, no_further
 from kinesis_core.planning.tip import plan_tip
 
 Plan = Callable[[ShardState, ShardOffset], ShardOffset]
+"""Returns where a batch ends in a shard that was read so far; that itself where nothing is new."""
+Targets = Mapping[str, ShardOffset]
+"""Ends that no plan exceeds, by shard id: fixed once for a query that reads what is there now, and then ends."""
 
 IDLE_PERIODS = 2
 """An idle shard is read half as often as `min_fetch_period_s` allows: other consumers share its quota."""
+
+
+@frozen
+class Draft:
+    """The plan of one stream, before it is compared with those of others."""
+
+    start: StreamOffset
+    ends: Mapping[str, ShardOffset] = field(factory=dict)
+    """The shards that have records in the batch, and those that have left the stream."""
+    is_whole: bool = True
+    """Whether no shard was left for the next plan."""
+
+    def joined(self, later: Draft) -> Draft:
+        """Return the plan of all shards, of which *later* has those that this one left out."""
+        return Draft(self.start, {**self.ends, **later.ends}, later.is_whole)
 
 
 @define
@@ -74,6 +101,8 @@ class StreamPlanner:
     loss: DataLoss = field(init=False)
     times: OffsetTimes = field(init=False)
     discovery: Discovery = field(init=False)
+    targets: Targets | None = field(default=None, init=False)
+    """Of a run that ends. Shards without a target are left out."""
 
     def __attrs_post_init__(self) -> None:
         self.facts = StreamFacts(self.name, self.api, self.clock)
@@ -97,106 +126,26 @@ class StreamPlanner:
     def refresh(self, start: StreamOffset, *, patiently: bool = False) -> None:
         """Check that *start* is of this very stream, and renew an old listing. Wait until the first listing is complete."""
         self.facts.begin_plan(start.created_ms, start.kept_hours)
-        known = self._known(start, {})
+        known = self._known(Draft(start))
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
-    def draft(
-        self,
-        start: StreamOffset,
-        shares: Shares,
-        targets: Targets | None = None,
-        budget: PlanBudget | None = None,
-        until_ms: float = float("inf"),
-    ) -> Draft:
+    def draft(self, start: StreamOffset, shares: Shares | None, is_spent: IsSpent | None = None) -> Draft:
         """
-        Return where the next batch may end in each shard, for `hold` and `finish`.
+        Return where the next batch may end in each shard, for `finish`: within *shares* and the targets, or at the tip.
 
-        It looks for no records that arrived after *until_ms* (ms since the epoch). With *targets*, no shard is planned beyond its
-        target, and shards without a target are left out. With a *budget*, shards that are not begun in time keep their offset, and
-        are in `states.turns.left`. A round plans each shard once.
+        Shards that are not begun before the time *is_spent* keep their offset, and are in `states.turns.left`. A round plans each once.
         """
+        if shares is None:
+            return self._plan(start, partial(self._plan_to_tip, plan_tip, is_continued=True))
         turns = self.states.turns
 
-        def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
-            target = None if targets is None else targets[state.shard_id]
-            limits = evolve(shares.of(self.name, state.shard_id), until_ms=until_ms)
-            try:
-                find = partial(plan_end, state, limits=limits)
-                end = self.loss.find_end(state, started, find, target, limits)
-            except ThrottledError:
-                return started  # left for the next plan, so that no other shard waits
-            state.calls.crosses_gaps = False
-            state.note_use(limits, end)
-            return end if target is None else no_further(state, started, end, target)
-
         def is_due(shard_id: str) -> bool:
-            is_done = targets is not None and is_reached(start, self.states, shard_id, targets)
-            if is_done or turns.is_over(shard_id):
+            if turns.is_over(shard_id) or self._is_reached(start, shard_id):
                 return False
             return self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
-        return self._plan(start, plan, is_due, includes_children=False, budget=budget)
-
-    def behind(self, draft: Draft, before_ms: float, targets: Targets | None) -> dict[str, float]:
-        """Return the shards that the batch of *draft* leaves with unread records from before a time, and since when those are."""
-        found: dict[str, float] = {}
-        for shard_id, end in draft.ends.items():
-            if (end.arrived_ms or 0) >= before_ms:
-                continue
-            # What follows a target is read by another run, but for the children of a closed shard.
-            if targets and end.cut == targets[shard_id].cut != ShardEnd():
-                continue
-            shard = self.listing.get(shard_id)
-            is_open = shard is None or shard.is_open
-            since_ms = unread_since_ms(self.states.of(shard_id), end, is_open=is_open)
-            if since_ms is not None and since_ms < before_ms:
-                found[shard_id] = since_ms
-        for shard_id in self._left(draft.start, targets):
-            if shard_id not in draft.ends:
-                since_ms = self.begins_ms(draft.start, draft.ends, shard_id)
-                if since_ms < before_ms:
-                    found[shard_id] = since_ms
-        return found
-
-    def begins_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int:
-        """Return a time before which no record arrived in a shard after *start*, nor in its children; 0 where none is known."""
-        started = self.times.stamped(self._started(start, ends, shard_id), shard_id, self.listing)
-        return begins_ms(self.states.found.get(shard_id), started)
-
-    def hold(self, draft: Draft, until_ms: float, holding: Collection[str]) -> tuple[Draft, dict[str, float]]:
-        """
-        Return *draft* without the records that arrived after *until_ms*.
-
-        A shard that is *holding* the others by that time keeps its end if no record would be left: its arrival times are out of
-        order, and it would hold itself for ever.
-        Also return the shards whose end could not be found, as `behind` does: they are left for the next plan.
-        """
-        late = [s for s, end in draft.ends.items() if latest_ms(end) > until_ms]
-        started = {s: self._started(draft.start, draft.ends, s) for s in late}
-        unknown: dict[str, float] = {}
-
-        def plan(state: ShardState, begin: ShardOffset) -> ShardOffset:
-            end = None
-            with suppress(ThrottledError):
-                end = cut_at(state, begin, draft.ends[state.shard_id], int(until_ms))
-            if end is None:
-                unknown[state.shard_id] = begins_ms(state, begin)
-            return end or begin
-
-        def cut(shard_id: str) -> ShardOffset | None:
-            return self.plan_shard(self.states.of(shard_id), started[shard_id], plan)
-
-        cuts = dict(zip(late, self.run_all(cut, late), strict=True))
-        ends = dict(draft.ends)
-        for shard_id, end in cuts.items():
-            if end is None or end is started[shard_id]:
-                if shard_id in unknown or shard_id not in holding:
-                    del ends[shard_id]
-                    self._rest(shard_id)
-            else:
-                ends[shard_id] = self.times.plausible(end)
-        return evolve(draft, ends=ends), unknown
+        return self._plan(start, partial(self._plan_within, shares), is_due, is_spent)
 
     def finish(self, draft: Draft, *, keeps_times: bool = True) -> StreamOffset:
         """
@@ -205,89 +154,42 @@ class StreamPlanner:
         With *keeps_times*, a batch without records may end a plan of all shards, to keep the times of offsets.
         """
         is_new = draft.ends or (keeps_times and draft.is_whole and self._is_outdated(draft.start))
-        return self._merged(draft.start, draft.ends) if is_new else draft.start
+        return self._merged(draft) if is_new else draft.start
 
-    def tip(self, start: StreamOffset, plan_shard: Plan = plan_tip) -> StreamOffset:
+    def tip(self, start: StreamOffset, find: Plan = plan_tip) -> StreamOffset:
         """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
-        return self.finish(self.draft_tip(start, plan_shard))
+        self.refresh(start, patiently=True)
+        return self.finish(self._plan(start, partial(self._plan_to_tip, find, is_continued=False)))
 
-    def draft_tip(
-        self, start: StreamOffset, plan_shard: Plan = plan_tip, *, is_continued: bool = False
-    ) -> Draft:
-        """
-        Return where all records after *start* end that are in the stream now, also in children of finished shards.
-
-        *is_continued*: whether later plans continue where this one ends, so that it need not wait for shards that bring nothing.
-        """
-
-        def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
-            waits = not is_continued or state.calls.crosses_gaps
-            end = self._find_patiently(state, started, partial(plan_shard, state), waits=waits)
-            if is_continued:
-                state.calls.crosses_gaps = False
-            return end
-
-        return self._plan(start, plan, lambda _: True, includes_children=True)
-
-    def targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
+    def find_targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
         """Return the end of every shard that has records after *start* now."""
         moved = {s: p for s, p in self.tip(start).shards.items() if p.cut != start.started(s).cut}
         found = {s: p for s, p in moved.items() if not self.states.is_ended(start, s)}
         self.discovery.awaited = frozenset(found)  # an older listing that lacks them would end the run early
         return found
 
-    def needs(self, start: StreamOffset, targets: Targets | None = None) -> dict[str, Need]:
+    def has_reached_targets(self, start: StreamOffset) -> bool:
+        """Return whether no target is left, also where there are none."""
+        left = ({*start.shards, *self.listing} & set(self.targets or ())) - self._frontier(start).finished
+        return all(self._is_reached(start, s) for s in left)
+
+    def left(self, start: StreamOffset) -> list[str]:
+        """Return the shards that may be read now, without those that have reached their targets."""
+        return [s for s in self._frontier(start).shards if not self._is_reached(start, s)]
+
+    def needs(self, start: StreamOffset) -> dict[str, Need]:
         """Return about how much each shard may hold that can be read now, by a listing that is renewed first where it is old."""
         self.refresh(start)
-        left = self._left(start, targets)
-        return {s: self.states.need(s, self._started(start, {}, s)) for s in left}
+        return {s: self.states.need(s, self.started(Draft(start), s)) for s in self.left(start)}
 
-    def has_reached(self, start: StreamOffset, targets: Targets) -> bool:
-        left = ({*start.shards, *self.listing} & set(targets)) - self._frontier(start).finished
-        return all(is_reached(start, self.states, s, targets) for s in left)
-
-    def waits_s(self, start: StreamOffset, targets: Targets | None = None) -> list[float]:
+    def waits_s(self, start: StreamOffset) -> list[float]:
         """Return in how many seconds each shard that may have new records can be read; none if no shard is left."""
-        now, left = self.clock.now_s(), self._left(start, targets)
-        return [self.states.of(s).calls.limiter.wait_s(now) for s in left]
+        now = self.clock.now_s()
+        return [self.states.of(s).calls.limiter.wait_s(now) for s in self.left(start)]
 
-    def _left(self, start: StreamOffset, targets: Targets | None) -> list[str]:
-        """Return the shards that may be read now, without those that have reached their targets."""
-        shards = self._frontier(start).shards
-        return [s for s in shards if targets is None or not is_reached(start, self.states, s, targets)]
-
-    def _plan(
-        self,
-        start: StreamOffset,
-        plan: Plan,
-        is_due: Callable[[str], bool],
-        *,
-        includes_children: bool,
-        budget: PlanBudget | None = None,
-    ) -> Draft:
-        """
-        Plan all shards that may be read and are due, and continue with the children of those that turned out empty.
-
-        With *includes_children*, children of shards that end in this very batch are planned as well. At least one shard is begun.
-        """
-        self.refresh(start, patiently=includes_children)
-        ends: dict[str, ShardOffset] = {}
-        frontier, turns = self._frontier(start), self.states.turns
-        turns.begin_plan()
-        budget = budget or PlanBudget(self.clock, None)
-        with budget.of_one_stream():
-            while not turns.left and (ready := frontier.take(is_due)):
-                started = {s: self._started(start, ends, s) for s in ready}
-                found = self.states.plan_in_turn(
-                    started, partial(self._plan_shard, started, plan), self.run_all, budget
-                )
-                ends.update((s, end) for s, end in found.items() if end.cut != started[s].cut)
-                empty = [s for s in found if self.states.is_ended(start, s)]
-                ended = [*empty, *(s for s, end in found.items() if end.cut == ShardEnd())]
-                if self.discovery.lacks_children(ended):
-                    self.discovery.refresh(self._known(start, ends), patiently=includes_children)
-                frontier.move_on(ended if includes_children else empty)
-        return Draft(start, ends, not turns.left)
+    def started(self, draft: Draft, shard_id: str) -> ShardOffset:
+        """Return how far a shard has been read before the batch."""
+        return self.times.started(draft.start, draft.ends, shard_id, self.listing)
 
     def plan_shard(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset | None:
         """Return what *plan* returns; None for a shard that Kinesis no longer knows. That is reported where it is a loss."""
@@ -307,31 +209,108 @@ class StreamPlanner:
         )
         return end
 
-    def _plan_shard(self, starts: Mapping[str, ShardOffset], plan: Plan, shard_id: str) -> ShardOffset:
-        state, started = self.states.of(shard_id), starts[shard_id]
+    def rest(self, shard_id: str) -> None:
+        """Leave a shard without new records to its other consumers for a moment."""
+        rested_s = self.clock.now_s() + IDLE_PERIODS * self.settings.min_fetch_period_s
+        self.states.of(shard_id).calls.limiter.rest(rested_s)
+
+    def _plan(
+        self,
+        start: StreamOffset,
+        plan: Plan,
+        is_due: Callable[[str], bool] | None = None,
+        is_spent: IsSpent | None = None,
+    ) -> Draft:
+        """
+        Plan the shards that may be read and are due, and continue with the children of those that turned out empty.
+
+        Without *is_due*, children of shards that end in this very batch are planned as well. At least one shard is begun.
+        """
+        draft, frontier, turns = Draft(start), self._frontier(start), self.states.turns
+        turns.begin_plan()
+        while not turns.left and (ready := frontier.take(is_due or _always)):
+            starts = {s: self.started(draft, s) for s in ready}
+            ends = self._plan_each(starts, plan, is_spent)
+            moved = {s: end for s, end in ends.items() if end.cut != starts[s].cut}
+            draft = Draft(start, {**draft.ends, **moved}, not turns.left)
+            empty = [s for s in ends if self.states.is_ended(start, s)]
+            ended = [*empty, *(s for s, end in ends.items() if end.cut == ShardEnd())]
+            if self.discovery.lacks_children(ended):
+                self.discovery.refresh(self._known(draft), patiently=is_due is None)
+            frontier.move_on(empty if is_due else ended)
+        return draft
+
+    def _plan_each(
+        self, starts: Mapping[str, ShardOffset], plan: Plan, is_spent: IsSpent | None
+    ) -> dict[str, ShardOffset]:
+        """
+        Return the ends of those shards for which there is time, in the order of *starts*.
+
+        A plan that begins late plans one shard as well, so that it brings something.
+        """
+        turns, order = self.states.turns, list(starts)
+        if is_spent is not None:
+            order = in_turn(order, turns.of, lambda s: self.states.behind_ms(s, starts[s]))
+        first = None if turns.is_begun else order[0]
+
+        def plan_in_time(shard_id: str) -> ShardOffset | None:
+            if is_spent is not None and shard_id != first and is_spent():
+                return None
+            return self._plan_one(self.states.of(shard_id), starts[shard_id], plan)
+
+        ends = dict(zip(order, self.run_all(plan_in_time, order), strict=True))
+        found = {s: end for s in starts if (end := ends[s]) is not None}
+        turns.note(found, [s for s in starts if s not in found], self.clock.now_s())
+        return found
+
+    def _plan_one(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset:
+        """Return where the batch ends in a shard; *started* itself where it has no record of it."""
         end = self.plan_shard(state, started, plan)
         if end is None:
             return ShardOffset(ShardEnd())
-        now, limiter = self.clock.now_s(), state.calls.limiter
         if end.cut in (started.cut, TrimHorizon()):
-            self._rest(shard_id)
+            self.rest(state.shard_id)
             return started
         if not isinstance(started.cut, (At, After)):
             # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
             self.facts.see_same_stream()
-        limiter.spend(now)  # the task that reads the range shares the shard's quota
+        state.calls.limiter.spend(
+            self.clock.now_s()
+        )  # the task that reads the range shares the shard's quota
         end = self.times.plausible(end)
         end = closed(end, started) if end.cut == ShardEnd() else end
         return end.as_end_from(started.cut)
 
+    def _plan_within(self, shares: Shares, state: ShardState, started: ShardOffset) -> ShardOffset:
+        """Return an end within the shard's share, and not beyond its target."""
+        limits = shares.of(self.name, state.shard_id)
+        target = None if self.targets is None else self.targets[state.shard_id]
+        try:
+            end = self.loss.find_end(state, started, partial(plan_end, state, limits=limits), target, limits)
+        except ThrottledError:
+            return started  # left for the next plan, so that no other shard waits
+        state.calls.crosses_gaps = False
+        state.note_use(limits, end)
+        return end if target is None else no_further(state, started, end, target)
+
+    def _plan_to_tip(
+        self, find: Plan, state: ShardState, started: ShardOffset, *, is_continued: bool
+    ) -> ShardOffset:
+        """
+        Return what *find* finds, however many calls it takes.
+
+        *is_continued*: whether later plans continue where this one ends, so that it need not wait for shards that bring nothing.
+        """
+        waits = not is_continued or state.calls.crosses_gaps
+        end = self._find_patiently(state, started, partial(find, state), waits=waits)
+        if is_continued:
+            state.calls.crosses_gaps = False
+        return end
+
     def _find_patiently(
         self, state: ShardState, started: ShardOffset, find: Find, *, waits: bool
     ) -> ShardOffset:
-        """
-        Return what *find* finds, however many calls it takes: a plan from where it got stuck is part of it.
-
-        *waits*: whether it waits while the shard brings nothing. Otherwise the next plan continues.
-        """
+        """Return what *find* finds: a plan from where it got stuck is part of it. With *waits*, wait while the shard brings nothing."""
         end: ShardOffset | None = None
         while end is None or (waits and state.stall.is_on):
             with state.calls.patiently():
@@ -343,44 +322,78 @@ class StreamPlanner:
             return evolve(end, cut=ShardEnd())  # its children are part of the batch
         return evolve(further, first=end.first) if is_further(further.cut, end.cut) else end
 
-    def _rest(self, shard_id: str) -> None:
-        """Leave a shard without new records to its other consumers for a moment."""
-        rested_s = self.clock.now_s() + IDLE_PERIODS * self.settings.min_fetch_period_s
-        self.states.of(shard_id).calls.limiter.rest(rested_s)
+    def _is_reached(self, start: StreamOffset, shard_id: str) -> bool:
+        """Return whether a run to targets has nothing left to plan in a shard: it has no target, or has reached it."""
+        if self.targets is None:
+            return False
+        target = self.targets.get(shard_id)
+        if target is None or self.states.is_ended(start, shard_id):
+            return True
+        # A shard may leave the stream before its target is reached.
+        return start.started(shard_id).cut in (target.cut, ShardEnd())
 
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished(), self.states.ended(start))
 
-    def _ended(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> set[str]:
+    def _ended(self, draft: Draft) -> set[str]:
         """
         Return the shards that end in a batch, and those that were found ended and whose parents are finished after it: a plan may
         have looked beyond unread ones.
         """
+        start, ends = draft.start, draft.ends
         passed, found = {s for s, end in ends.items() if end.cut == ShardEnd()}, self.states.ended(start)
         if not found:
             return passed
         finished = Frontier(self.discovery, {*start.shards, *ends}, start.finished() | passed, found).finished
         return passed | (found & finished)
 
-    def _known(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> Known:
-        ended = self._ended(start, ends)
-        named = {*start.shards, *ends, *ended}
+    def _known(self, draft: Draft) -> Known:
+        start, ended = draft.start, self._ended(draft)
+        named = {*start.shards, *draft.ends, *ended}
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        shards = self._frontier(start).shards
-        return any(self.times.is_outdated(self._started(start, {}, s), s, self.listing) for s in shards)
+        shards, draft = self._frontier(start).shards, Draft(start)
+        return any(self.times.is_outdated(self.started(draft, s), s, self.listing) for s in shards)
 
-    def _started(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> ShardOffset:
-        return self.times.started(start, ends, shard_id, self.listing)
-
-    def _merged(self, start: StreamOffset, ends: Mapping[str, ShardOffset]) -> StreamOffset:
-        """Return *start* with *ends*, and with all that was found out since and was no reason for a batch."""
-        ended, readable = self._ended(start, ends) - ends.keys(), self._frontier(start).shards
+    def _merged(self, draft: Draft) -> StreamOffset:
+        """Return the start with the ends, and with all that was found out since and was no reason for a batch."""
+        start = draft.start
+        ended, readable = self._ended(draft) - draft.ends.keys(), self._frontier(start).shards
         seen = {s: self.times.seen(start, s, self.listing) for s in {*start.shards, *ended, *readable}}
         shards = {s: p for s, p in seen.items() if s in start.shards or p.arrived_ms is not None}
         shards.update((s, closed(seen[s], seen[s])) for s in ended)
-        shards.update((s, self.times.stamped(end, s, self.listing)) for s, end in ends.items())
+        shards.update((s, self.times.stamped(end, s, self.listing)) for s, end in draft.ends.items())
         needless = find_needless(start.finished() | ended, shards, self.listing)
         left = {s: p for s, p in shards.items() if s not in needless}
         return evolve(start, shards=left, kept_hours=self.facts.hours_to_save())
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+def no_further(state: ShardState, started: ShardOffset, end: ShardOffset, target: ShardOffset) -> ShardOffset:
+    """Return *end*, or *target* where that comes first; without records where those up to it are lost."""
+    if is_lost(state.progress, started.cut) and _is_past(state, end, target):
+        return evolve(target, first=None)
+    if end.cut == started.cut or not is_further(end.cut, target.cut):
+        return end
+    return evolve(target, first=end.first, estimate=end.estimate)
+
+
+def _is_past(state: ShardState, end: ShardOffset, target: ShardOffset) -> bool:
+    """Return whether the records that a loss has left, which a plan to *end* has found, come after *target*."""
+    if end.cut == TrimHorizon():
+        return state.is_at_tip
+    return end.first is not None and end.first > _number(target.cut)
+
+
+def is_further(end: Cut, other: Cut) -> bool:
+    """Return whether *end* comes after *other*, the end of another plan of the shard. The oldest record comes after none."""
+    return end != TrimHorizon() and _number(end) > _number(other)
+
+
+def _number(cut: Cut) -> float:
+    """Return the sequence number for comparing; a shard's end comes after all of them."""
+    return cut.number if isinstance(cut, (At, After)) else float("inf")

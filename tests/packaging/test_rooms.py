@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "planning": {*BASE, "model", "aws", "aggregation", "shards", "throttled"},
     "reading": {*BASE, "model", "aws", "aggregation", "shards"},
     "producing": {*BASE, "model", "aws", "aggregation", "native", "termination", "throttled"},
-    "leases": {*BASE, "model", "aws"},
+    "leases": {*BASE, "model", "aws", "shards"},
     "options": {*BASE, "model", "aws"},
     "batch": {"model", "reading"},
     "stream": {*BASE, "model", "aws", "planning", "reading", "options", "batch", "leases"},

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, ThrottledError, UnavailableError
+from kinesis_core.errors import StreamNotFoundError, ThrottledError, UnavailableError
 from kinesis_core.leases.lease import ALL_USER_RECORDS, LeaseCheckpoint
-from kinesis_core.leases.unread import check_number, last_before
-from kinesis_core.model import At, Cut
+from kinesis_core.leases.unread import last_before
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 
@@ -74,6 +73,7 @@ def test_many_records() -> None:
         throttles=st.sampled_from([0, 20]),
         empty_pages=st.sampled_from([0, 40]),
         short_pages=st.sampled_from([0, 30]),
+        expiries=st.sampled_from([0, 20]),
     ),
 )
 def test_any_history(bursts: list[tuple[int, float]], where: float, mood: Mood) -> None:
@@ -116,24 +116,3 @@ def test_its_checkpoint() -> None:
     stream.clock.sleep(1)
     checkpoint = last_before(stream, A, stream.now_ms(), stream.clock)
     assert checkpoint == LeaseCheckpoint(record.sequence_number, ALL_USER_RECORDS)
-
-
-def test_a_number_of_the_shard() -> None:
-    """A throttle says nothing about a number, and is waited out. A refusal is passed on."""
-    stream = make_stream()
-    number = stream.put(A, b"x").number
-    errors: list[Exception] = [ThrottledError("slow"), ThrottledError("slow")]
-
-    class Moody(FakeStream):
-        def get_iterator(self, shard_id: str, cut: Cut) -> str:
-            assert cut == At(number)
-            if errors:
-                raise errors.pop()
-            return super().get_iterator(shard_id, cut)
-
-    moody = Moody(stream.clock, random.Random(0))
-    moody.shards = stream.shards
-    check_number(moody, A, number, stream.clock)
-    errors.append(InvalidRequestError("another stream's"))
-    with pytest.raises(InvalidRequestError, match="another stream's"):
-        check_number(moody, A, number, stream.clock)

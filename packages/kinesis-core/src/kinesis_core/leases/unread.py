@@ -8,19 +8,20 @@ what comes. Where the shard has no such record, it is TRIM_HORIZON: all of its r
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, wait
 from functools import partial
 from itertools import takewhile
-from typing import TypeVar
 
 from attrs import define, evolve, field
 
-from kinesis_core.aws import StreamApi
+from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
+from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.leases.lease import ALL_USER_RECORDS, OLDEST, Lease, LeaseCheckpoint
 from kinesis_core.model import After, At, AtTimestamp, Cut, Record, TrimHorizon
+from kinesis_core.shards import Cursor, ShardCalls
 from kinesis_credentials.logs import get_logger
 
 PATIENCE_S = 5.0
@@ -30,13 +31,10 @@ NEAR_MS = 1000
 PAGE_RECORDS = 100
 PERIOD_S = 0.25
 """Between two calls of GetRecords: most of the quota of 5 a second is left to others for all but the few seconds of a search."""
-THROTTLES, BACK_OFF_S = 5, 1.0
-"""How often a search waits for the quota, and for how long."""
-MAX_EMPTY_PAGES = 100
-"""Empty pages that a probe follows. A record behind more of them is not found. Then a KCL repeats records, and misses none."""
+MAX_THROTTLES = 5
+"""Throttles in a row that a search waits out."""
 
 log = get_logger("kinesis_core")
-T = TypeVar("T")
 _Start = tuple[str, int]
 """A shard, and the time at which reading begins there."""
 
@@ -110,10 +108,12 @@ def last_before(
     """
     Return the checkpoint of the last record before the first one that arrived at *until_ms* or later.
 
+    Where a gap before it is stuck, it is not found. Then a KCL repeats records, and misses none.
+
     Raises:
         ServiceError: A call to Kinesis failed for good, or is throttled again and again.
     """
-    record = _Search(api, shard_id, until_ms, clock, is_closed).last()
+    record = _Search(_calls(api, shard_id, _StoppableClock(clock, is_closed)), until_ms).last()
     return OLDEST if record is None else LeaseCheckpoint(record.sequence_number, ALL_USER_RECORDS)
 
 
@@ -125,19 +125,36 @@ def check_number(api: StreamApi, shard_id: str, number: int, clock: Clock) -> No
         InvalidRequestError: It is not.
         ServiceError: As in `last_before`.
     """
-    search = _Search(api, shard_id, 0, clock, lambda: False)
-    search.call(partial(api.get_iterator, shard_id, At(number)))
+    _calls(api, shard_id, clock).verify(At(number))
+
+
+def _calls(api: StreamApi, shard_id: str, clock: Clock) -> ShardCalls:
+    rng = random.Random()  # noqa: S311 # jitter, not a secret
+    return ShardCalls(api, shard_id, clock, ReadRateLimiter(PERIOD_S), rng, max_throttles=MAX_THROTTLES)
+
+
+@define
+class _StoppableClock:
+    """Ends a search at its next call once nobody waits for it."""
+
+    clock: Clock
+    is_closed: Callable[[], bool]
+
+    def now_s(self) -> float:
+        return self.clock.now_s()
+
+    def sleep(self, seconds: float) -> None:
+        if self.is_closed():
+            raise UnavailableError("The query stops.", "STOPPED")
+        self.clock.sleep(seconds)
 
 
 @define
 class _Search:
     """Halves the time between a record and the end, as long as more than a page of records may be in between."""
 
-    api: StreamApi
-    shard_id: str
+    calls: ShardCalls
     until_ms: int
-    clock: Clock
-    is_closed: Callable[[], bool]
 
     def last(self) -> Record | None:
         found, is_last = self._look(TrimHorizon())
@@ -164,27 +181,11 @@ class _Search:
 
     def _look(self, cut: Cut) -> tuple[Record | None, bool]:
         """Return the last record before the end on the first page after *cut* that has records, and whether the end follows it."""
-        iterator = self.call(partial(self.api.get_iterator, self.shard_id, cut))
-        for _ in range(MAX_EMPTY_PAGES):
-            page = self.call(partial(self.api.get_records, iterator, PAGE_RECORDS, False, self.shard_id))
-            if page.next_iterator is None or not page.is_in_gap:
-                earlier = list(takewhile(self._is_before, page.records))
-                is_tip = page.millis_behind == 0 and len(page.records) < PAGE_RECORDS
-                is_over = is_tip or page.is_shard_end or len(earlier) < len(page.records)
-                return (earlier[-1] if earlier else None), is_over
-            iterator = page.next_iterator
-        return None, True
-
-    def call(self, call: Callable[[], T]) -> T:
-        for _ in range(THROTTLES):
-            if self.is_closed():
-                raise UnavailableError("The query stops.", "STOPPED")
-            self.clock.sleep(PERIOD_S)
-            try:
-                return call()
-            except ThrottledError:
-                self.clock.sleep(BACK_OFF_S)
-        return call()
+        look = self.calls.first(Cursor(cut), PAGE_RECORDS, with_data=False)
+        earlier = list(takewhile(self._is_before, look.records))
+        if not earlier:
+            return None, True
+        return earlier[-1], look.at_tip or look.is_shard_end or len(earlier) < len(look.records)
 
     def _is_before(self, record: Record) -> bool:
         return record.arrived_ms is not None and record.arrived_ms < self.until_ms

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from kinesis_consumer.leases import add_children, new_item
-from kinesis_consumer.shards.known import is_known
 from kinesis_consumer.shards.positions import start_of_children
 from kinesis_consumer.stores import ItemTable
 from kinesis_core.aws import StreamApi
@@ -19,6 +18,7 @@ from kinesis_core.errors import ServiceError, StreamNotFoundError
 from kinesis_core.leases import LEASE_OWNER, Lease
 from kinesis_core.model import Shard, by_id, first_hole, index_children
 from kinesis_core.planning import Known, find_hole
+from kinesis_core.shards import is_known
 
 
 @frozen

@@ -10,7 +10,6 @@ from attrs import define, evolve, field, frozen
 from kinesis_consumer.leases import new_item
 from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
 from kinesis_consumer.shards.cleanup import left_unfinished
-from kinesis_consumer.shards.known import is_known
 from kinesis_consumer.shards.positions import InitialPosition
 from kinesis_consumer.shards.sync import StaleListing, missing_leases
 from kinesis_consumer.stores import ItemTable, Update
@@ -19,6 +18,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
 from kinesis_core.leases import Lease
 from kinesis_core.model import Listing, by_id
+from kinesis_core.shards import is_known
 
 CREATIONS = 100
 """At most so many leases are created in one run, so that a run is short. The next run goes on."""

@@ -6,7 +6,7 @@ The planner, the readers of ranges, the publisher of leases, consumer groups and
 for a shard that brings nothing.
 """
 
-from kinesis_core.shards.calls import CallCounts, Cursor, Look, ShardCalls, is_tip
+from kinesis_core.shards.calls import CallCounts, Cursor, Look, ShardCalls, is_known, is_tip
 from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, VISIT_PAGES, Gap
 from kinesis_core.shards.stalls import LONGEST_S, NO_PROGRESS, Stall
 from kinesis_core.shards.standing import Expired, Left, Passed, Standing, Unseen, await_record, find_record
@@ -30,5 +30,6 @@ __all__ = [
     "VISIT_PAGES",
     "await_record",
     "find_record",
+    "is_known",
     "is_tip",
 ]

@@ -6,7 +6,9 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from attrs import define, field
 from msgspec import Struct
@@ -24,6 +26,8 @@ from kinesis_core.errors import (
 from kinesis_core.model import After, Cut, Page, Record, TrimHorizon, data_bytes, drop_before
 from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, Gap
 from kinesis_core.throttled import Throttled
+
+T = TypeVar("T")
 
 
 class Cursor(Struct, frozen=True):
@@ -80,6 +84,20 @@ def is_tip(page: Page, limit: int) -> bool:
     `MillisBehindLatest` may be 0 on a page with records. A full page may have a successor, even where it is 0.
     """
     return page.millis_behind == 0 and len(page.records) < limit
+
+
+def is_known(api: StreamApi, shard_id: str) -> bool:
+    """
+    Return whether Kinesis knows the shard, listed or not: ListShards is eventually consistent.
+
+    Raises:
+        ServiceError: The call failed for another reason.
+    """
+    try:
+        api.get_iterator(shard_id, TrimHorizon())
+    except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
+        return False
+    return True
 
 
 @define
@@ -199,28 +217,20 @@ class ShardCalls:
             StreamNotFoundError: Kinesis does not know the shard.
             ServiceError: As for `read`.
         """
+        self._wait_out(partial(self.api.get_iterator, self.shard_id, cut))
+
+    def is_known(self) -> bool:
+        """Return what `is_known` does. Throttles are waited out."""
+        with self.patiently():
+            return self._wait_out(partial(is_known, self.api, self.shard_id))
+
+    def _wait_out(self, get_iterator: Callable[[], T]) -> T:
         while True:
             try:
-                self.api.get_iterator(self.shard_id, cut)
+                return get_iterator()
             except ThrottledError as error:
                 self._back_off("GetShardIterator", error)
                 self.clock.sleep(self.wait_s())
-            else:
-                return
-
-    def is_known(self) -> bool:
-        """
-        Return whether Kinesis knows the shard, listed or not: ListShards is eventually consistent. Throttles are waited out.
-
-        Raises:
-            ServiceError: As for `read`.
-        """
-        try:
-            with self.patiently():
-                self.verify(TrimHorizon())
-        except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
-            return False
-        return True
 
     def _look(self, cursor: Cursor, page: Page, limit: int) -> Look:
         self.limiter.succeeded()

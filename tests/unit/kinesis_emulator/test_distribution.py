@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kinesis_emulator import AwsError, Emulator, Limits, ManualClock, Settings
-from kinesis_emulator.journal import Journal
-from kinesis_emulator.replay import replay
+from kinesis_emulator import AwsError, Emulator
 
 ON_DEMAND = {"StreamMode": "ON_DEMAND"}
 
@@ -101,32 +96,3 @@ def test_updates_that_are_refused(client: Any, arn: str, refusal: Any) -> None:
         "before-call", lambda params, **_: params.update(body=by_name)
     )  # botocore requires an ARN
     assert refusal(update, StreamARN=arn, RecordDistributionStrategy="AUTO")[0] == "ValidationException"
-
-
-@pytest.fixture
-def kept(tmp_path: Path, clock: ManualClock) -> Path:
-    """Return a folder with a stream that was created with a strategy, and one that got it later."""
-    with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock, data=tmp_path) as emulator:
-        emulator.create_stream("elastic", shards=2, strategy="AUTO")
-        emulator.create_stream("switched", shards=2, strategy="USER_PARTITION_KEY")
-        emulator.distribute("switched", "AUTO")
-    return tmp_path
-
-
-@pytest.mark.parametrize("is_rewritten", [False, True], ids=["journal", "snapshot"])
-def test_the_strategy_is_kept(
-    kept: Path, clock: ManualClock, new_client: Callable[..., Any], is_rewritten: bool
-) -> None:
-    """It survives a restart, from the journal and from a rewritten journal."""
-    if is_rewritten:
-        store = replay(Journal(kept, least_bytes=0), keep_trimmed=False)
-        store.tidy_journal()
-        store.close()
-    with (
-        Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock, data=kept) as emulator,
-        closing(new_client(emulator.endpoint_url)) as client,
-    ):
-        for name in ("elastic", "switched"):
-            assert summary(client, name)["RecordDistributionStrategy"] == "AUTO"
-            shards = {emulator.put(name, b"x", "key").shard_id for _ in range(4)}
-            assert len(shards) == 2

@@ -55,7 +55,6 @@ def test_indexes_and_bytes_survive_freeing() -> None:
     assert freed.data_bytes(5, 9) == whole.data_bytes(5, 9) == 5 + 6 + 7 + 8
     assert freed.index_at_time(6500) == whole.index_at_time(6500) == 7
     assert freed.index_after_bytes(4, 9) == whole.index_after_bytes(4, 9) == 6
-    assert [*freed.entries()] == [*whole.entries()][4:]
     assert (freed.fragment(3), freed.peak_ms(3), freed.index_at_time(0)) == (None, 0, 4)
 
 
@@ -66,7 +65,7 @@ def test_an_emptied_log_continues() -> None:
     log.free(7)
     assert (log.first, log.end, log.data_bytes(1, 1)) == (1, 1, 0)
     log.append(b"2", 1, arrived_ms=4000)
-    assert [*log.entries()] == [(b"2", 1, 5000)]
+    assert (log.fragments(1, 2), log.data_bytes(1, 2), log.peak_ms(1)) == ([b"2"], 1, 5000)
 
 
 def test_reading_continues_where_records_were_freed(

@@ -7,12 +7,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import closing, suppress
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from kinesis_emulator import Emulator, EmulatorProcess
 from kinesis_emulator.cli import main
@@ -43,6 +46,28 @@ def test_a_child_with_another_clock_refuses_signatures(new_client: Callable[...,
         with pytest.raises(ClientError, match="Signature expired"):
             client.list_streams()
         client.close()
+
+
+def test_a_child_process_may_be_ahead_of_our_clock(new_client: Callable[..., Any]) -> None:
+    """The child's clock, and so the Date of its responses, is ahead by the given time."""
+    with (
+        EmulatorProcess({"orders": 1}, clock_skew_s=7200) as emulator,
+        closing(new_client(emulator.endpoint_url)) as client,
+    ):
+        headers = client.list_streams()["ResponseMetadata"]["HTTPHeaders"]
+    ahead_s = parsedate_to_datetime(headers["date"]).timestamp() - time.time()
+    assert 7000 < ahead_s < 7400
+
+
+def test_a_child_process_may_fail_by_seed(new_client: Callable[..., Any]) -> None:
+    """With a share of 1 every call of the child fails in some way."""
+    with (
+        EmulatorProcess({"orders": 1}, fault_share=1.0, fault_seed=7) as emulator,
+        closing(new_client(emulator.endpoint_url)) as client,
+    ):
+        for _ in range(10):
+            with suppress(BotoCoreError, ClientError):
+                assert "Shards" not in client.list_shards(StreamName="orders")
 
 
 def test_a_childs_records_may_be_readable_later(new_client: Callable[..., Any]) -> None:

@@ -85,7 +85,3 @@ class Consumers:
         """Add a consumer that was registered before a restart."""
         self._last_created_s = max(self._last_created_s, consumer.created_s)
         self._by_name[consumer.name] = consumer
-
-    def restore_end(self, name: str, gone_ms: int) -> None:
-        """Mark a restored consumer as deregistered."""
-        self._by_name[name].gone_ms = gone_ms

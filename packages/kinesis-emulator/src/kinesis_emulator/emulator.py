@@ -12,9 +12,8 @@ from kinesis_emulator import client_settings, positions, registration, reshardin
 from kinesis_emulator.calls import Calls
 from kinesis_emulator.clock import ManualClock
 from kinesis_emulator.errors import consumer_not_found
-from kinesis_emulator.journal import Journal
+from kinesis_emulator.folder import Folder
 from kinesis_emulator.operations import OPERATIONS
-from kinesis_emulator.replay import replay
 from kinesis_emulator.server import HOST, HttpServer
 from kinesis_emulator.service import Service, Settings
 from kinesis_emulator.shards import StoredRecord
@@ -40,8 +39,8 @@ class Emulator:
         data: A folder that keeps the streams for the next start. By default they are in memory only.
 
     Raises:
-        OSError: The port or the folder cannot be used.
-        ValueError: The folder has a journal of another version.
+        OSError: The port or the folder cannot be used, such as a folder that another emulator uses.
+        ValueError: The file in the folder is damaged, or of another version.
     """
 
     def __init__(
@@ -54,12 +53,14 @@ class Emulator:
     ) -> None:
         self.settings = Settings() if settings is None else settings
         self._clock = clock
-        self._store = Store() if data is None else self._restore(Path(data))
-        self._service = Service(OPERATIONS, self.settings, clock, self._store)
+        folder = None if data is None else Folder(Path(data))
         try:
+            self._store = Store(folder, keep_trimmed=self.settings.keep_trimmed)
+            self._service = Service(OPERATIONS, self.settings, clock, self._store)
             self._server = HttpServer(port, self._service.response, clock, self.settings.region)
-        except OSError:
-            self._store.close()
+        except (OSError, ValueError):
+            if folder is not None:
+                folder.close()
             raise
         self.port = self._server.port
 
@@ -89,9 +90,6 @@ class Emulator:
             self._clock.unwatch(self._service.store.wake)
         self._server.stop(self._service.store.wake)
         self._store.close()
-
-    def _restore(self, folder: Path) -> Store:
-        return replay(Journal(folder), keep_trimmed=self.settings.keep_trimmed)
 
     def __enter__(self) -> Emulator:
         self.start()
@@ -173,6 +171,7 @@ class Emulator:
             shard = target.route(entry.hash_key)
             arrived_ms = self._service.now_ms() if arrived_s is None else round(arrived_s * 1000)
             append(self._service, target, shard, entry, arrived_ms, omit)
+            target.save_records()
             return shard.newest_record()
 
     def records(self, stream: str) -> list[StoredRecord]:
@@ -186,7 +185,8 @@ class Emulator:
         target = self._stream(stream)
         with target.lock:
             shard = positions.known_shard(target, shard_id, self._service.now_ms())
-            target.trim_shard(shard, records, keep=self.settings.keep_trimmed)
+            shard.trim_to(records, keep=self.settings.keep_trimmed)
+            target.save()
 
     def shard_ids(self, stream: str) -> list[str]:
         """Return the ids of the open shards in the order of their hash keys."""

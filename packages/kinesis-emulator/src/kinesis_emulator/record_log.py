@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 
 
 class RecordLog:
@@ -64,13 +63,6 @@ class RecordLog:
     def peak_ms(self, index: int) -> int:
         """Return the highest arrival time up to the record at *index*; 0 if it was freed."""
         return self._peaks[index - self.first] if index >= self.first else 0
-
-    def entries(self) -> Iterator[tuple[bytes, int, int]]:
-        """Yield each record with its data size and its peak time, as `append` takes them."""
-        before = self._freed_bytes
-        for fragment, end, peak_ms in zip(self._fragments, self._ends, self._peaks, strict=True):
-            yield fragment, end - before, peak_ms
-            before = end
 
     def index_at_time(self, time_ms: int) -> int:
         """Return the index of the first record that arrived at or after *time_ms*."""

@@ -37,8 +37,7 @@ def register(service: Service, stream: Stream, name: str) -> Consumer:
         _check_quotas(service, stream, now_ms, creating)
         active_ms = now_ms + round(service.settings.consumer_creating_s * 1000)
         consumer = stream.consumers.add(name, stream.arn, now_ms, active_ms)
-        if stream.log is not None:
-            stream.log.registered(consumer)
+        stream.save()
         return consumer
 
 
@@ -117,9 +116,8 @@ def deregister(service: Service, stream: Stream, consumer: Consumer) -> None:
     with stream.lock:
         if consumer.gone_ms is None:
             gone_ms = service.now_ms() + round(service.settings.consumer_deleting_s * 1000)
-            if stream.log is not None:
-                stream.log.deregistered(consumer.name, gone_ms)
             consumer.gone_ms = gone_ms
+            stream.save()
     stream.wake()
 
 

@@ -191,9 +191,7 @@ class Service:
             if self.settings.signed_within_s is not None:
                 check_signature_date(request.signed_at, self.clock(), self.settings.signed_within_s)
             fault = self.settings.fault(request) if self.settings.fault else None
-            response = _response(self._result(request)) if fault is None else self._suffer(fault, request)
-            self.store.tidy_journal()
-            return response
+            return _response(self._result(request)) if fault is None else self._suffer(fault, request)
         except AwsError as error:
             return error_response(error)
         except Exception:  # noqa: BLE001 - it is logged, and the client gets a 500 as from the service

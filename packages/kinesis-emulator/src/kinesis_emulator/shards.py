@@ -133,7 +133,10 @@ class Shard:
 
     def stored_records(self) -> list[StoredRecord]:
         """Return the records in their order, including trimmed ones that were not freed."""
-        return [self._stored(fragment) for fragment, _, _ in self.records.entries()]
+        return [
+            self._stored(fragment)
+            for fragment in self.records.fragments(self.records.first, self.records.end)
+        ]
 
     def newest_record(self) -> StoredRecord:
         """Return the record that was put last."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kinesis_emulator.consumers import Consumers
+from kinesis_emulator.consumers import Consumer, Consumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
-from kinesis_emulator.journal import Journal, StreamLog, facts_of
+from kinesis_emulator.folder import Folder, Row, State
 from kinesis_emulator.shards import Shard
-from kinesis_emulator.snapshot import StreamState, write_snapshot
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
 DistributionStrategy = Literal["USER_PARTITION_KEY", "AUTO"]
+_KEPT = (
+    *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
+    *("retention_hours", "changed_ms"),
+)
+"""The fields of a stream that a folder keeps as they are."""
 
 
 @dataclass(eq=False)
@@ -43,9 +45,12 @@ class Stream:
     changed_ms: int | None = None
     """When it was changed last, in a way that makes it UPDATING."""
     tidied_ms: int = 0
-    log: StreamLog | None = None
-    """Each change is written here first. None keeps the stream in memory only."""
+    folder: Folder | None = None
+    """It keeps the stream for the next emulator. None: the stream is in memory only."""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    _openings: list[tuple[list[tuple[int, int]], list[int], int, int]] = field(default_factory=list)
+    """The hash ranges of the shards that were opened together, the indexes of their parents, and the second and the time."""
+    _new_rows: list[Row] = field(default_factory=list)
     _turn: int = 0
     _open_starts: list[int] = field(default_factory=list)
     _by_id: dict[str, Shard] = field(default_factory=dict)
@@ -53,6 +58,16 @@ class Stream:
     @property
     def arn(self) -> str:
         return stream_arn(self.region, self.account_id, self.name)
+
+    @property
+    def kept_id(self) -> int:
+        """The id of the stream in a folder: the second in which its first shards were opened, which no other stream has."""
+        return self.shards[0].opened_s
+
+    @property
+    def last_opened_s(self) -> int:
+        """The last second in which a shard was opened."""
+        return self.shards[-1].opened_s
 
     def horizon_ms(self, now_ms: int) -> int:
         """Return the time before which records have expired."""
@@ -65,15 +80,63 @@ class Stream:
 
     def trim_to_capacity(self, records: int, *, keep: bool) -> None:
         """Hide the oldest records of each shard with twice as many as *records*, and free them unless *keep*."""
-        for shard in self.shards:
-            if shard.records.end - shard.trimmed >= 2 * records:
-                self.trim_shard(shard, shard.records.end - records, keep=keep)
+        full = [shard for shard in self.shards if shard.records.end - shard.trimmed >= 2 * records]
+        for shard in full:
+            shard.trim_to(shard.records.end - records, keep=keep)
+        if full:
+            self.save()
 
-    def trim_shard(self, shard: Shard, index: int, *, keep: bool) -> None:
-        """Hide the records of *shard* before *index*, and free them unless *keep*."""
-        if self.log is not None:
-            self.log.trimmed(shard.index, index)
-        shard.trim_to(index, keep=keep)
+    def append(self, shard: Shard, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0) -> None:
+        """Add a record to *shard* as `Shard.append` does. `save_records` keeps it."""
+        if self.folder is not None:
+            row = (self.kept_id, shard.index, shard.records.end, size, arrived_ms, fragment)
+            self._new_rows.append(row)
+        shard.append(fragment, size, arrived_ms, readable_ms)
+
+    def save_records(self) -> None:
+        """Keep the new records in the folder, all at once. Call this before others can see them."""
+        if self.folder is not None and self._new_rows:
+            self.folder.add(self._new_rows)
+        self._new_rows = []
+
+    def save(self) -> None:
+        """Keep all but new records in the folder, and remove freed ones from it. Call this before others can see the change."""
+        if self.folder is None:
+            return
+        state = {
+            "facts": {name: getattr(self, name) for name in _KEPT},
+            "openings": self._openings,
+            "shards": [
+                (shard.records.first, shard.records.freed_peak_ms, shard.trimmed) for shard in self.shards
+            ],
+            "consumers": [
+                (one.name, one.created_s, one.active_ms, one.gone_ms) for one in self.consumers.every()
+            ],
+        }
+        firsts = [shard.records.first for shard in self.shards]
+        self.folder.save(self.kept_id, state, firsts)
+
+    @classmethod
+    def kept_in(cls, folder: Folder, kept_id: int, state: State, *, keep_trimmed: bool) -> Stream:
+        """Return the stream that `save` and `save_records` have kept in *folder*."""
+        stream = cls(**state["facts"])
+        with stream.lock:
+            for ranges, parents, opened_s, now_ms in state["openings"]:
+                parent_shards = tuple(stream.shards[index] for index in parents)
+                stream.open_shards_in(
+                    [(start, end) for start, end in ranges], parent_shards, opened_s, now_ms
+                )
+            for shard, (first, peak_ms, _) in zip(stream.shards, state["shards"], strict=True):
+                shard.start_at(first, peak_ms)
+            for _, index, _, size, arrived_ms, fragment in folder.records(kept_id):
+                stream.shards[index].append(fragment, size, arrived_ms)
+            for shard, (_, _, trimmed) in zip(stream.shards, state["shards"], strict=True):
+                shard.trim_to(trimmed, keep=keep_trimmed)
+        for name, created_s, active_ms, gone_ms in state["consumers"]:
+            stream.consumers.restore(Consumer(name, stream.arn, created_s, active_ms, gone_ms))
+        stream.changed_ms = state["facts"]["changed_ms"]
+        stream.folder = folder
+        return stream
 
     def listed_shards(self, now_ms: int) -> list[Shard]:
         """Return the shards that Kinesis lists: open ones, and closed ones within retention."""
@@ -96,8 +159,7 @@ class Stream:
         self, hash_ranges: list[tuple[int, int]], parents: tuple[Shard, ...], opened_s: int, now_ms: int
     ) -> list[Shard]:
         """Close the *parents* and open a shard for each of *hash_ranges*, which they covered."""
-        if self.log is not None:
-            self.log.resharded(hash_ranges, [parent.index for parent in parents], opened_s, now_ms)
+        self._openings.append((hash_ranges, [parent.index for parent in parents], opened_s, now_ms))
         opened = [
             Shard(len(self.shards) + i, hash_range, parents, opened_s, now_ms, self.lock)
             for i, hash_range in enumerate(hash_ranges)
@@ -110,27 +172,25 @@ class Stream:
         still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
         self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
         self._open_starts = [shard.hash_start for shard in self.open_shards]
+        self.save()
         return opened
 
     def retain(self, hours: int, now_ms: int, *, keep: bool) -> None:
         """Change the retention. Records that have expired before do not come back."""
-        if self.log is not None:
-            self.log.retained(hours, now_ms)
         self.trim(now_ms, keep=keep)
         self.retention_hours, self.changed_ms = hours, now_ms
         self.trim(now_ms, keep=keep)
+        self.save()
 
-    def resize_records(self, max_record_kib: int, now_ms: int | None = None) -> None:
+    def resize_records(self, max_record_kib: int, now_ms: int) -> None:
         """Accept records of up to *max_record_kib* from now on."""
-        if self.log is not None:
-            self.log.sized(max_record_kib)
         self.max_record_kib, self.changed_ms = max_record_kib, now_ms
+        self.save()
 
     def distribute(self, strategy: DistributionStrategy) -> None:
         """Distribute records by *strategy* from now on."""
-        if self.log is not None:
-            self.log.distributed(strategy)
         self.strategy = strategy
+        self.save()
 
     def route(self, hash_key: int) -> Shard:
         """Return the open shard for *hash_key*, or the next one in turn if the strategy is AUTO."""
@@ -149,37 +209,22 @@ class Stream:
 class Store:
     """All streams by ARN, so that regions and accounts do not share streams."""
 
-    def __init__(
-        self, journal: Journal | None = None, streams: Iterable[Stream] = (), last_opened_s: int = 0
-    ) -> None:
-        self._registry = threading.Lock()
-        """Held while streams are created and deleted, and while the journal is rewritten. Taken before any other lock."""
+    def __init__(self, folder: Folder | None = None, *, keep_trimmed: bool = True) -> None:
         self._lock = threading.Lock()
-        self._journal = journal
-        self._streams = {stream.arn: stream for stream in streams}
-        self._last_opened_s = last_opened_s
+        self._folder = folder
+        self._streams: dict[str, Stream] = {}
         self._deleting: list[Stream] = []
+        self._last_opened_s = 0
+        if folder is not None:
+            for kept in folder.streams():
+                stream = Stream.kept_in(folder, *kept, keep_trimmed=keep_trimmed)
+                self._streams[stream.arn] = stream
+            opened_s = (stream.last_opened_s for stream in self._streams.values())
+            self._last_opened_s = max([folder.last_opened_s(), *opened_s])
 
     def close(self) -> None:
-        if self._journal is not None:
-            self._journal.close()
-
-    def tidy_journal(self) -> None:
-        """Rewrite the journal if it has grown enough. The caller holds no lock."""
-        if self._journal is None or not self._journal.is_due:
-            return
-        with self._registry:
-            if not self._journal.is_due:
-                return  # another thread has done it
-            with self._lock:
-                streams, last_opened_s = list(self._streams.values()), self._last_opened_s
-            with ExitStack() as locks:
-                for stream in streams:
-                    locks.enter_context(stream.lock)
-                states = [_state(stream, stream.log) for stream in streams if stream.log is not None]
-                self._journal.rewrite(
-                    lambda write, last_id: write_snapshot(write, states, last_id, last_opened_s)
-                )
+        if self._folder is not None:
+            self._folder.close()
 
     def next_opened_s(self, now_ms: int) -> int:
         """
@@ -195,15 +240,14 @@ class Store:
         """Add *stream* with *shard_count* shards that share the hash keys evenly."""
         opened_s = self.next_opened_s(stream.created_ms)
         stream.open_shards_in(even_ranges(shard_count), (), opened_s, stream.created_ms)
-        with self._registry, self._lock:
+        with self._lock:
             if stream.arn in self._streams:
                 raise AwsError(
                     "ResourceInUseException",
                     f"Stream {stream.name} under account {stream.account_id} already exists.",
                 )
-            if self._journal is not None:
-                stream.log = self._journal.log_of()
-                stream.log.created(facts_of(stream), shard_count, opened_s)
+            stream.folder = self._folder
+            stream.save()
             self._streams[stream.arn] = stream
 
     def bury(self, now_ms: int) -> None:
@@ -223,10 +267,12 @@ class Store:
             self._deleting.append(stream)
 
     def delete(self, stream: Stream) -> None:
-        with self._registry, self._lock:
-            if self._streams.pop(stream.arn, None) is not None and stream.log is not None:
-                stream.log.deleted()
-        stream.is_deleted = True
+        with self._lock:
+            self._streams.pop(stream.arn, None)
+        with stream.lock:
+            if stream.folder is not None:
+                stream.folder.delete(stream.kept_id, stream.last_opened_s)
+            stream.folder, stream.is_deleted = None, True
         stream.wake()
 
     def wake(self) -> None:
@@ -255,10 +301,6 @@ class Store:
                 (stream for arn, stream in self._streams.items() if arn.startswith(prefix)),
                 key=lambda stream: stream.name,
             )
-
-
-def _state(stream: Stream, log: StreamLog) -> StreamState:
-    return StreamState(log.stream_id, facts_of(stream), stream.shards, stream.consumers)
 
 
 def stream_arn(region: str, account_id: str, name: str) -> str:

@@ -50,7 +50,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
         response = {"ShardId": shard.shard_id, "SequenceNumber": append(service, stream, shard, entry)}
-        _tidy(service, stream)
+        _finish(service, stream)
     return _with_encryption(stream, response)
 
 
@@ -60,19 +60,21 @@ def put_records(service: Service, request: Request) -> dict[str, Any]:
         entries = _entries(service.settings.limits, stream, request.params.get("Records"))
         service.end_dry_run(request)
         results = [_put_one(service, stream, entry) for entry in entries]
-        _tidy(service, stream)
+        _finish(service, stream)
     failed = sum("ErrorCode" in result for result in results)
     return _with_encryption(stream, {"FailedRecordCount": failed, "Records": results})
 
 
-def _tidy(service: Service, stream: Stream) -> None:
-    """Remove the oldest records from time to time, because a stream without readers must not grow for ever."""
+def _finish(service: Service, stream: Stream) -> None:
+    """Keep the new records, and remove the oldest from time to time: a stream without readers must not grow for ever."""
+    stream.save_records()
     settings, now_ms = service.settings, service.now_ms()
     if settings.shard_capacity_records is not None:
         stream.trim_to_capacity(settings.shard_capacity_records, keep=settings.keep_trimmed)
     if not settings.keep_trimmed and now_ms >= stream.tidied_ms + _TIDY_EVERY_MS:
         stream.tidied_ms = now_ms
         stream.trim(now_ms, keep=False)
+        stream.save()
 
 
 def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:
@@ -228,9 +230,7 @@ def append(
     if stream.encryption != "NONE":
         parts.append(f'"EncryptionType":"{stream.encryption}"')
     fragment = (",".join(parts) + "}").encode("ascii")
-    if stream.log is not None:
-        stream.log.put(shard.index, entry.data_bytes, arrived_ms, fragment)
-    shard.append(fragment, entry.data_bytes, arrived_ms, service.readable_ms())
+    stream.append(shard, fragment, entry.data_bytes, arrived_ms, service.readable_ms())
     return number
 
 

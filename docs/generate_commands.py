@@ -1,14 +1,9 @@
-"""
-Write docs/reference/commands.md from the signatures and docstrings of the commands.
-
-    python -m docs.generate_commands           writes the page
-    python -m docs.generate_commands --check   shows how the page differs from the commands, and exits with 1
-"""
+"""Write docs/reference/commands.md from the signatures and docstrings of the commands: `python -m docs.generate_commands [--check]`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,29 +12,19 @@ import docstring_parser
 from cyclopts import App, Argument
 from docstring_parser import DocstringParam
 
-from docs.generate_options import render_rows, update
+from docs.sections import render_rows, update
 from kinesis_cli.app import COMMANDS, make_app
 from kinesis_cli.connecting import GROUP
 
 PAGE = Path(__file__).parent / "reference" / "commands.md"
-INTRODUCTION = """\
-# Commands
-
-<!-- Made by docs/generate_commands.py from the commands. Change their docstrings and signatures, and run it again. -->
-
-All options of the command `kinesis`. `kinesis COMMAND --help` shows the same. [The command line](../cli/index.md) says what all commands
-share: the options of the connection, exit statuses, and completion.
-"""
 
 
-def render() -> str:
-    """Return the page."""
+def _render() -> Iterator[str]:
     app = make_app()
-    parts = [INTRODUCTION]
     for group, commands in COMMANDS.items():
-        parts.append(f"## {group}\n")
-        parts += [_render_command(app[name], name) for name in commands]
-    return "\n".join(parts)
+        yield f"## {group}\n"
+        for name in commands:
+            yield _render_command(app[name], name)
 
 
 def _render_command(app: App, name: str) -> str:
@@ -100,4 +85,4 @@ def _one_line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(update(PAGE, render(), sys.argv[1:]))
+    sys.exit(update(PAGE, {"commands": _render()}, sys.argv[1:]))

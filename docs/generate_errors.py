@@ -1,9 +1,4 @@
-"""
-Write docs/reference/errors.md from the docstrings of the exceptions that the packages export.
-
-    python -m docs.generate_errors           writes the page
-    python -m docs.generate_errors --check   shows how the page differs from the docstrings, and exits with 1
-"""
+"""Write the tables of errors in docs/reference/errors.md, from docstrings: `python -m docs.generate_errors [--check]`."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ import kinesis_credentials
 import kinesis_emulator
 import spark_kinesis_sink
 import spark_kinesis_source
-from docs.generate_options import render_rows, update
+from docs.sections import render_rows, update
 from kinesis_core.aws import ADVICE_BY_CODE, class_of
 
 PAGE = Path(__file__).parent / "reference" / "errors.md"
@@ -34,29 +29,6 @@ PACKAGES = (
     spark_kinesis_sink,
     kinesis_emulator,
 )
-INTRODUCTION = """\
-# Errors
-
-<!-- Made by docs/generate_errors.py from the docstrings of the exceptions. Change these, and run it again. -->
-
-Each error is one class for one situation. Its message says what failed, what to change, and where: stream, shard, AWS's code and
-request id. No message holds a key, a secret or the data of a record.
-
-* **In plain Python**, import a class from the package in the heading, and catch it. `KinesisError` catches all errors of streams and
-  options, `CredentialsError` all errors of credentials.
-* **In Spark**, the class and the message are part of the text of Spark's own exception. The class cannot be caught.
-* **Retryable** is the attribute `retryable`: whether the same call may succeed later. The connector has then retried already, within
-  the limits of the options `maxRetries` and `outageTimeout`.
-* **Without pyarrow or pandas**, the methods that need them raise Python's own `ModuleNotFoundError`. Its message has the command that
-  installs the package.
-
-In brackets: the classes that a class derives from, where these are not the first one of its table.
-"""
-CODES = """
-## Codes of AWS
-
-These codes have advice of their own in the message. Other codes have that of their class.
-"""
 
 
 @frozen
@@ -94,19 +66,14 @@ def _ancestry(error: type[Exception]) -> list[str]:
     return [*(_ancestry(first) if issubclass(first, Exception) else []), error.__name__]
 
 
-def render(packages: Sequence[ModuleType]) -> str:
-    """Return the page for the exceptions of *packages*."""
-    lines = [INTRODUCTION.rstrip("\n")]
+def _render(packages: Sequence[ModuleType]) -> Iterator[str]:
     for package in packages:
-        errors = errors_of(package)
-        if errors:
-            lines += ["", f"## {package.__name__}", ""]
+        if errors := errors_of(package):
+            yield from ("", f"## {package.__name__}", "")
             rows = (_row(error, errors[0]) for error in errors)
-            lines += render_rows(("class", "what happened", "what to do", "retryable"), rows)
-            attributes = [row for error in errors for row in _attributes(error)]
-            lines += ["", *render_rows(("class", "attribute", "meaning"), attributes)] if attributes else []
-    lines += [CODES, *render_rows(("code", "class", "what to do"), _codes())]
-    return "\n".join(lines) + "\n"
+            yield from render_rows(("class", "what happened", "what to do", "retryable"), rows)
+            if attributes := [row for error in errors for row in _attributes(error)]:
+                yield from ("", *render_rows(("class", "attribute", "meaning"), attributes))
 
 
 def _row(error: type[Exception], first: type[Exception]) -> tuple[str, ...]:
@@ -136,4 +103,5 @@ def _join(paragraph: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(update(PAGE, render(PACKAGES), sys.argv[1:]))
+    codes = render_rows(("code", "class", "what to do"), _codes())
+    sys.exit(update(PAGE, {"errors": _render(PACKAGES), "codes": codes}, sys.argv[1:]))

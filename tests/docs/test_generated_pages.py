@@ -63,12 +63,3 @@ def test_stale_page(
     assert [line for line in shown if line.startswith("-") and by_hand in line]
     assert generate(name) == 0
     assert page.read_text() == current
-
-
-@EVERY_PAGE
-def test_missing_page(name: str, generate: Generate, tmp_path: Path) -> None:
-    """A page that does not exist fails the check, and is written."""
-    page = tmp_path / "reference" / f"{name}.md"
-    assert generate(name, "--check") == 1
-    assert generate(name) == 0
-    assert page.read_text() == (ROOT / "docs" / "reference" / f"{name}.md").read_text()

@@ -19,6 +19,7 @@ MOODS = st.builds(
     Mood,
     throttles=st.sampled_from([0, 10]),
     empty_pages=st.sampled_from([0, 30]),
+    expiries=st.sampled_from([0, 20]),
     short_pages=st.sampled_from([0, 50]),
     end_page_of_its_own=st.booleans(),
 )
@@ -54,7 +55,7 @@ def test_lag_is_the_age_of_the_oldest_unread_record(
         return [Reading(reader="r", kind="spark", positions=positions)]
 
     before_ms = stream.now_ms()
-    lag = measure(stream, [Checkpoint("r")], read_positions, clock.now_s, clock.sleep)
+    lag = measure(stream, [Checkpoint("r")], read_positions, clock)
     for found in lag.readers[0].shards:
         unread = stream.shards[found.shard_id].records[read[found.shard_id] :]
         assert (found.lag_ms == 0) == (not unread)

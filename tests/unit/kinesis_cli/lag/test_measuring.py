@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lag.measuring import measure
-from kinesis_cli.lag.probing import MAX_PAGES, MAX_THROTTLES
+from kinesis_cli.lag.probing import MAX_THROTTLES
 from kinesis_cli.lag.readings import Checkpoint, Position, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State
 from kinesis_core import (
@@ -26,6 +26,7 @@ from kinesis_core import (
     TrimHorizon,
 )
 from kinesis_core.model import Page, Record, StreamSummary
+from kinesis_core.shards import STALLED_PAGES
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
 
@@ -61,7 +62,7 @@ class World:
         def read(reader: Reader, _: StreamSummary) -> list[Reading]:
             return [readings[reader]]
 
-        lag = measure(self.stream, list(readings), read, self.clock.now_s, self.clock.sleep)
+        lag = measure(self.stream, list(readings), read, self.clock)
         return {each.reader: each for each in lag.readers}
 
 
@@ -315,7 +316,7 @@ def test_one_reader_of_two_fails(world: World) -> None:
         return [Reading(reader=reader.name, kind="spark", positions={A: Position(After(last.number), "")})]
 
     readers = [Checkpoint("broken"), Checkpoint("fine")]
-    lag = measure(world.stream, readers, read, world.clock.now_s, world.clock.sleep)
+    lag = measure(world.stream, readers, read, world.clock)
     assert [(each.reader, each.problem, each.lag_ms) for each in lag.readers] == [
         ("broken", "broken cannot be read.", None),
         ("fine", None, 0),
@@ -345,14 +346,14 @@ def test_stuck_at_the_retention(world: World) -> None:
     stream = refusing(world, lambda _: Page([], 24 * HOUR_S * 1000, "0"))
     found = world.shard(After(5))
     assert (found.state, found.lag_ms) == (State.EXPIRED, 24 * HOUR_S * 1000)
-    assert stream.asked == MAX_PAGES
+    assert stream.asked == STALLED_PAGES
 
 
 def test_a_long_gap(world: World) -> None:
     """Where no record is found in a gap, MillisBehindLatest of the last page counts."""
     refusing(world, lambda asked: Page([], 3_600_000 - 1000 * asked, "0"))
     found = world.shard(After(5))
-    assert (found.state, found.lag_ms) == (State.BEHIND, 3_600_000 - 1000 * MAX_PAGES)
+    assert (found.state, found.lag_ms) == (State.BEHIND, 3_600_000 - 1000 * STALLED_PAGES)
 
 
 def test_a_record_without_a_time(world: World) -> None:
@@ -370,7 +371,7 @@ def test_throttled_for_ever(world: World) -> None:
     stream = refusing(world, lambda _: _raise(ThrottledError("Rate exceeded", "Throttling")))
     found = world.shard(After(5))
     assert (found.state, found.note) == (State.UNKNOWN, "Rate exceeded")
-    assert stream.asked == MAX_THROTTLES
+    assert stream.asked == MAX_THROTTLES + 1
 
 
 def test_the_shard_leaves_meanwhile(world: World) -> None:

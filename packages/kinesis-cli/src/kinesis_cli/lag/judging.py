@@ -10,7 +10,8 @@ from kinesis_cli.lag.lineage import Measurement
 from kinesis_cli.lag.results import ShardLag, State
 
 if TYPE_CHECKING:
-    from kinesis_cli.lag.probing import Look
+    from kinesis_cli.lag.probing import Unread
+    from kinesis_core.shards import Standing
 
 MARGIN_MS = 60_000
 """How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
@@ -36,15 +37,15 @@ class Times:
         return max(0, self.now_ms - arrived_ms)
 
 
-def needs_oldest(measurement: Measurement, look: Look, times: Times) -> bool:
-    """Return whether the shard's oldest record decides if records were lost: the position's own one is gone."""
+def needs_standing(measurement: Measurement, look: Unread, times: Times) -> bool:
+    """Return whether one has to ask if an older record than the position's is left: the position's own one is gone."""
     return look.first is not None and _is_named_gone(measurement, look) and not _is_recent(measurement, times)
 
 
-def judge(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> ShardLag:
-    """Return the lag. *oldest* is the number of the shard's oldest record, if `needs_oldest` asked for it."""
+def judge(measurement: Measurement, look: Unread, standing: Standing | None, times: Times) -> ShardLag:
+    """Return the lag. *standing* is that of the record which the position names, if `needs_standing` asked for it."""
     position = measurement.position
-    state, note = _state(measurement, look, oldest, times)
+    state, note = _state(measurement, look, standing, times)
     lag_ms = _lag_ms(look, times)
     found = ShardLag(measurement.shard_id, state, lag_ms, position.shown, position.owner, note)
     if measurement.waits and state in {State.CURRENT, State.BEHIND}:
@@ -52,7 +53,7 @@ def judge(measurement: Measurement, look: Look, oldest: int | None, times: Times
     return found
 
 
-def _lag_ms(look: Look, times: Times) -> int:
+def _lag_ms(look: Unread, times: Times) -> int:
     """Return the age of the first unread record. MillisBehindLatest does not count that one, as it is on the page."""
     if look.first is None:
         return look.behind_ms
@@ -61,36 +62,38 @@ def _lag_ms(look: Look, times: Times) -> int:
     return max(1, times.age_ms(look.first.arrived_ms))  # the service's clock is known to the second
 
 
-def _is_near_end(look: Look, times: Times) -> bool:
+def _is_near_end(look: Unread, times: Times) -> bool:
     return _lag_ms(look, times) >= times.retention_ms * NEAR_END
 
 
-def _state(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> tuple[State, str]:
+def _state(
+    measurement: Measurement, look: Unread, standing: Standing | None, times: Times
+) -> tuple[State, str]:
     lag_ms, is_near_end = _lag_ms(look, times), _is_near_end(look, times)
     if look.first is None:
         if is_near_end:
             return State.EXPIRED, _STUCK
         is_gone = _is_named_gone(measurement, look) and not _is_recent(measurement, times)
         return (State.BEHIND, "") if lag_ms else (State.CURRENT, _EMPTY if is_gone else "")
-    if _may_have_lost(measurement, look, oldest, times):
+    if _may_have_lost(measurement, look, standing, times):
         is_sure = is_near_end or _is_unread(measurement)
         return (State.EXPIRED, _LOST) if is_sure else (State.DOUBTFUL, _MAYBE)
     return (State.EXPIRING if lag_ms >= times.retention_ms * EXPIRING else State.BEHIND), ""
 
 
-def _may_have_lost(measurement: Measurement, look: Look, oldest: int | None, times: Times) -> bool:
+def _may_have_lost(measurement: Measurement, look: Unread, standing: Standing | None, times: Times) -> bool:
     """Return whether records between the position and the first record that is left may have expired."""
     from kinesis_core import AtTimestamp
+    from kinesis_core.shards import Left, Passed
 
     if _is_recent(measurement, times):
         return False
     if isinstance(measurement.cut, AtTimestamp):
         return measurement.position.arrived_ms is not None or _is_near_end(look, times)
-    is_oldest = oldest is None or look.first is None or oldest >= look.first.number
-    return _is_named_gone(measurement, look) and is_oldest
+    return _is_named_gone(measurement, look) and not isinstance(standing, (Left, Passed))
 
 
-def _is_named_gone(measurement: Measurement, look: Look) -> bool:
+def _is_named_gone(measurement: Measurement, look: Unread) -> bool:
     from kinesis_core import After, At
 
     return isinstance(measurement.cut, (At, After)) and not look.is_named_left

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,10 +9,10 @@ from attrs import evolve, frozen
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lag.folders import open_folder
-from kinesis_cli.lag.judging import Times, judge, needs_oldest
+from kinesis_cli.lag.judging import Times, judge, needs_standing
 from kinesis_cli.lag.lease_tables import read_table
 from kinesis_cli.lag.lineage import Measurement, apply_positions
-from kinesis_cli.lag.probing import Look, ShardProbe
+from kinesis_cli.lag.probing import Unread, calls_on, find_unread
 from kinesis_cli.lag.readings import Application, Checkpoint, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.spark_checkpoints import read_checkpoint
@@ -22,7 +21,9 @@ from kinesis_cli.wording import in_words_of_commands as words
 if TYPE_CHECKING:
     from kinesis_core import Cut
     from kinesis_core.aws import Connection, StreamApi
+    from kinesis_core.clock import Clock
     from kinesis_core.model import Listing, StreamSummary
+    from kinesis_core.shards import ShardCalls
 
 THREADS = 16
 """Shards that are looked at at the same time."""
@@ -41,6 +42,7 @@ def measure_lag(
         StreamNotFoundError, ServiceError, CredentialsError: The stream itself cannot be reached.
     """
     from kinesis_core.aws import stream_client
+    from kinesis_core.clock import SteadyClock
 
     api = stream_client(connection, connection.streams[0])
 
@@ -51,20 +53,13 @@ def measure_lag(
             case Application(table):
                 return [read_table(connection, dynamodb_endpoint_url, table, summary)]
 
-    return measure(api, readers, read)
+    return measure(api, readers, read, SteadyClock())
 
 
 ReadPositions = Callable[[Reader, "StreamSummary"], list[Reading]]
-Sleep = Callable[[float], None]
 
 
-def measure(
-    api: StreamApi,
-    readers: Sequence[Reader],
-    read: ReadPositions,
-    now_s: Callable[[], float] = time.monotonic,
-    sleep: Sleep = time.sleep,
-) -> StreamLag:
+def measure(api: StreamApi, readers: Sequence[Reader], read: ReadPositions, clock: Clock) -> StreamLag:
     """Return how far *readers* are behind. *read* returns their positions. Raises as `measure_lag` does."""
     from kinesis_core.model import by_id
 
@@ -73,7 +68,7 @@ def measure(
     # The shards are listed after the positions are read: a shard that has a position was listed before.
     listing = by_id(api.list_shards())
     retention_ms = summary.retention_hours * _HOUR_MS
-    probing = _Probing(api, retention_ms, now_s, sleep)
+    probing = _Probing(api, retention_ms, clock)
     return StreamLag(
         stream=summary.name,
         arn=summary.arn,
@@ -112,8 +107,7 @@ class _Probing:
 
     api: StreamApi
     retention_ms: int
-    now_s: Callable[[], float]
-    sleep: Sleep
+    clock: Clock
 
     def measure(self, readings: Sequence[Reading | ReaderLag], listing: Listing) -> list[ReaderLag]:
         placed = [(each, *apply_positions(each, listing)) for each in readings if isinstance(each, Reading)]
@@ -141,28 +135,29 @@ class _Probing:
 
     def _look_at_shard(self, measurements: Sequence[Measurement]) -> dict[object, ShardLag]:
         """Return the lag of several readers in one shard. Readers at the same position share the calls."""
-        probe = ShardProbe(self.api, measurements[0].shard_id, self.now_s, self.sleep)
-        looks: dict[Cut, Look] = {}
-        return {_key(each): self._lag(probe, each, looks) for each in measurements}
+        calls = calls_on(self.api, measurements[0].shard_id, self.clock)
+        looks: dict[Cut, Unread] = {}
+        return {_key(each): self._lag(calls, each, looks) for each in measurements}
 
-    def _lag(self, probe: ShardProbe, measurement: Measurement, looks: dict[Cut, Look]) -> ShardLag:
-        from kinesis_core import InvalidRequestError, StreamNotFoundError, ThrottledError
+    def _lag(self, calls: ShardCalls, measurement: Measurement, looks: dict[Cut, Unread]) -> ShardLag:
+        from kinesis_core import After, At, InvalidRequestError, StreamNotFoundError, ThrottledError
+        from kinesis_core.shards import find_record
 
-        position = measurement.position
+        cut, position, standing = measurement.cut, measurement.position, None
         try:
-            look = looks.get(measurement.cut) or probe.look(measurement.cut)
-            looks[measurement.cut] = look
+            look = looks[cut] = looks.get(cut) or find_unread(calls, cut)
             times = Times(self.retention_ms, self.api.now_ms())
-            oldest = probe.oldest() if needs_oldest(measurement, look, times) else None
+            if isinstance(cut, (At, After)) and needs_standing(measurement, look, times):
+                standing = find_record(calls, cut.number, is_absent=True)
         except StreamNotFoundError as error:
-            return ShardLag(probe.shard_id, State.GONE, None, position.shown, position.owner, words(error))
+            return ShardLag(calls.shard_id, State.GONE, None, position.shown, position.owner, words(error))
         except (InvalidRequestError, ThrottledError) as error:
             is_refused = isinstance(error, InvalidRequestError)
             unknown = ShardLag(
-                probe.shard_id, State.UNKNOWN, None, position.shown, position.owner, words(error)
+                calls.shard_id, State.UNKNOWN, None, position.shown, position.owner, words(error)
             )
             return evolve(unknown, is_refused=is_refused)
-        return judge(measurement, look, None if oldest is None else oldest.number, times)
+        return judge(measurement, look, standing, times)
 
 
 def _key(measurement: Measurement) -> object:

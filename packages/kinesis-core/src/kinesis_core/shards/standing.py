@@ -43,15 +43,22 @@ Standing = Seen | Unseen
 
 
 def find_record(
-    calls: ShardCalls, number: int, max_stalled: int = STALLED_PAGES, *, with_data: bool = False
+    calls: ShardCalls,
+    number: int,
+    max_stalled: int = STALLED_PAGES,
+    *,
+    is_absent: bool = False,
+    with_data: bool = False,
 ) -> Standing:
     """
     Return whether record *number* is still in the shard. Gaps are followed until *max_stalled* pages in a row bring no progress.
 
+    *is_absent*: whether the record was not found where it should be, so that the oldest one alone shows the rest.
+
     Raises:
         ServiceError: As for `ShardCalls.read`. A shard that Kinesis does not know is no error.
     """
-    named: Cursor | None = Cursor(At(number))
+    named = None if is_absent else Cursor(At(number))
     oldest: Cursor | None = Cursor(TrimHorizon())
     try:
         while named is not None or oldest is not None:

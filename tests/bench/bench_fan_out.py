@@ -30,7 +30,7 @@ from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import SubscribedPage, TrimHorizon
 from kinesis_core.reading.arrow import BatchBuilder
-from kinesis_emulator.frames import event_frame
+from kinesis_emulator.wire_formats import event_frame
 from tests.bench.bench_decode import (
     RECORDS_PER_CPU_S,
     SCHEMA,

@@ -36,7 +36,7 @@ MAY_CONNECT = {
     "kinesis_cli/screens/app.py": {"asyncio"},
     # The servers, on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator/server.py": {"socket", "socketserver"},
-    "kinesis_emulator/child.py": {"subprocess"},
+    "kinesis_emulator/process.py": {"subprocess"},
 }
 """Every other module uses botocore's clients."""
 MAY_IMPORT_BY_NAME = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.aws.event_stream import read_frames
 from kinesis_core.errors import MalformedResponseError
-from kinesis_emulator.frames import encode_frame
+from kinesis_emulator.wire_formats import encode_frame
 
 HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}
 payloads = st.lists(st.binary(max_size=300), max_size=6)

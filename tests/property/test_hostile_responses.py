@@ -26,7 +26,7 @@ from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
 from kinesis_core.model import AtTimestamp, Page, PutEntry, PutResponse, Record, TrimHorizon
 from kinesis_credentials import StaticKeys
-from kinesis_emulator.frames import encode_frame
+from kinesis_emulator.wire_formats import encode_frame
 from support.canned import Canned
 from support.examples import examples
 from support.fake_stream import FakeClock

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings
-from kinesis_emulator.record_log import RecordLog
+from kinesis_emulator.shards import RecordLog
 
 DAY_S = 24 * 3600
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_emulator import Emulator, ManualClock
-from kinesis_emulator.service import Settings
+from kinesis_emulator.settings import Settings
 
 LEFT, RIGHT = "shardId-000000000000", "shardId-000000000001"
 MIDDLE = 2**127

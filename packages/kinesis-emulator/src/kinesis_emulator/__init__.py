@@ -1,15 +1,13 @@
 """A local Amazon Kinesis Data Streams over HTTP, for tests, demos and benchmarks."""
 
-from kinesis_emulator.calls import Calls
-from kinesis_emulator.clock import ManualClock
-from kinesis_emulator.emulator import Emulator
+from kinesis_emulator.emulator import Emulator, ManualClock
 from kinesis_emulator.errors import AwsError
-from kinesis_emulator.fault_plans import FaultScript, RandomFaults, Step
-from kinesis_emulator.faults import EventFault, Fault
+from kinesis_emulator.faults import EventFault, Fault, FaultScript, RandomFaults, Step
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.process import EmulatorProcess
 from kinesis_emulator.requests import Request
-from kinesis_emulator.service import Settings
+from kinesis_emulator.service import Calls
+from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType
 from kinesis_emulator.version import __version__

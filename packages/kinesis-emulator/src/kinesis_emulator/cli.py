@@ -11,15 +11,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from kinesis_emulator.child import READY, wait_until_stopped
 from kinesis_emulator.client_settings import environment, spark_options
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
-from kinesis_emulator.fault_plans import RandomFaults
+from kinesis_emulator.faults import RandomFaults
 from kinesis_emulator.limits import Limits
+from kinesis_emulator.process import READY, wait_until_stopped
 from kinesis_emulator.requests import NAME_PATTERN
 from kinesis_emulator.server import HOST
-from kinesis_emulator.service import Settings
+from kinesis_emulator.settings import Settings
 
 NAME = "kinesis-emulator"
 READER_GONE = 141

@@ -1,4 +1,4 @@
-"""The emulator in this process: a server thread, and methods that bypass HTTP."""
+"""The emulator in this process: its operations, a server thread, and methods that bypass HTTP."""
 
 from __future__ import annotations
 
@@ -8,17 +8,79 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 
-from kinesis_emulator import client_settings, positions, registration, resharding, streams
-from kinesis_emulator.calls import Calls
-from kinesis_emulator.clock import ManualClock
+from kinesis_emulator import (
+    client_settings,
+    listing,
+    reads,
+    registration,
+    resharding,
+    streams,
+    subscriptions,
+    writes,
+)
 from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.folder import Folder
-from kinesis_emulator.operations import OPERATIONS
 from kinesis_emulator.server import HOST, HttpServer
-from kinesis_emulator.service import Service, Settings
+from kinesis_emulator.service import Calls, Operation, Service
+from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, Stream, stream_arn
 from kinesis_emulator.writes import append, make_entry
+
+
+class ManualClock:
+    """
+    Seconds since the epoch, for `Emulator(clock=...)`.
+
+    Retention, iterator expiry and rate limits then depend on `advance`, and no test has to wait.
+    """
+
+    def __init__(self, now_s: float = 1_700_000_000.0) -> None:
+        self.now_s = now_s
+        self._watchers: list[Callable[[], None]] = []
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on by *seconds*."""
+        self.now_s += seconds
+        for watcher in list(self._watchers):
+            watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call *watcher* after each `advance`, so that an emulator's subscriptions see the new time."""
+        self._watchers.append(watcher)
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        """Stop calling *watcher*."""
+        self._watchers = [other for other in self._watchers if other != watcher]
+
+
+OPERATIONS: dict[str, Operation] = {
+    "CreateStream": streams.create_stream,
+    "DecreaseStreamRetentionPeriod": streams.decrease_retention,
+    "DeleteStream": streams.delete_stream,
+    "DeregisterStreamConsumer": registration.deregister_consumer,
+    "DescribeStream": streams.describe_stream,
+    "DescribeStreamConsumer": registration.describe_consumer,
+    "DescribeStreamSummary": streams.describe_stream_summary,
+    "GetRecords": reads.get_records,
+    "GetShardIterator": reads.get_shard_iterator,
+    "IncreaseStreamRetentionPeriod": streams.increase_retention,
+    "ListShards": listing.list_shards,
+    "ListStreamConsumers": registration.list_consumers,
+    "ListStreams": streams.list_streams,
+    "MergeShards": resharding.merge_shards,
+    "PutRecord": writes.put_record,
+    "PutRecords": writes.put_records,
+    "RegisterStreamConsumer": registration.register_consumer,
+    "SplitShard": resharding.split_shard,
+    "SubscribeToShard": subscriptions.subscribe_to_shard,
+    "UpdateMaxRecordSize": streams.update_max_record_size,
+    "UpdateShardCount": resharding.update_shard_count,
+    "UpdateStreamRecordDistributionStrategy": streams.update_strategy,
+}
 
 
 class Emulator:
@@ -184,7 +246,7 @@ class Emulator:
         """Remove the oldest *records* of a shard, as if they had expired."""
         target = self._stream(stream)
         with target.lock:
-            shard = positions.known_shard(target, shard_id, self._service.now_ms())
+            shard = reads.known_shard(target, shard_id, self._service.now_ms())
             shard.trim_to(records, keep=self.settings.keep_trimmed)
             target.save()
 
@@ -203,7 +265,7 @@ class Emulator:
         target, now_ms = self._stream(stream), self._service.now_ms()
         with target.lock:
             for shard_id in shard_ids:
-                shard = positions.known_shard(target, shard_id, now_ms)
+                shard = reads.known_shard(target, shard_id, now_ms)
                 shard.hidden_until_ms = now_ms + round(for_s * 1000)
 
     def split(self, stream: str, shard_id: str, new_starting_hash_key: int | None = None) -> list[str]:

@@ -31,6 +31,13 @@ def invalid_argument(message: str) -> AwsError:
     return AwsError("InvalidArgumentException", message)
 
 
+def future_timestamp(time_ms: int, now_ms: int) -> AwsError:
+    return invalid_argument(
+        "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis. "
+        f"timestampInMillis: {time_ms}, currentTimestampInMillis: {now_ms}"
+    )
+
+
 def stream_not_found(name: str, account_id: str) -> AwsError:
     return AwsError("ResourceNotFoundException", f"Stream {name} under account {account_id} not found.")
 

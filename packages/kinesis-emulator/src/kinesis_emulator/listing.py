@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
+from kinesis_emulator.errors import AwsError, future_timestamp, invalid_argument, stream_not_found
 from kinesis_emulator.iterators import decode_token, encode_token
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
@@ -97,13 +97,6 @@ def _filter(given: Request, now_ms: int) -> tuple[str, str, int | None]:
 def _filter_error(kind: str, name: str, value: object) -> AwsError:
     relation = "requires" if value is None else "does not accept"
     return invalid_argument(f"ShardFilter of type {kind} {relation} {name}.")
-
-
-def future_timestamp(time_ms: int, now_ms: int) -> AwsError:
-    return invalid_argument(
-        "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis. "
-        f"timestampInMillis: {time_ms}, currentTimestampInMillis: {now_ms}"
-    )
 
 
 def _is_wanted(shard: Shard, state: dict[str, Any], stream: Stream, now_ms: int) -> bool:

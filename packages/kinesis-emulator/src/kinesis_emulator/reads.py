@@ -1,24 +1,31 @@
-"""GetShardIterator and GetRecords."""
+"""Reading of a shard: GetShardIterator, GetRecords, and the positions and pages that subscriptions have as well."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from kinesis_emulator.errors import invalid_argument, rate_exceeded
+from kinesis_emulator import numbers
+from kinesis_emulator.errors import AwsError, future_timestamp, invalid_argument, rate_exceeded
 from kinesis_emulator.iterators import (
     ShardIterator,
+    ShardOffset,
     check_iterator_age,
     decode_iterator,
     encode_iterator,
 )
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.listing import describe_child
-from kinesis_emulator.pages import PageSize, encode_page, next_page
-from kinesis_emulator.positions import START_TYPES, Start, known_shard, start_position
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
+from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import Shard
 from kinesis_emulator.store import Stream
+
+_NUMBERED = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
+START_TYPES = (*_NUMBERED, "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 
 
 def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
@@ -86,3 +93,150 @@ def _admit(stream: Stream, shard: Shard, limits: Limits, now_s: float) -> None:
     if not has_calls or not rates.read_bytes.admits(limits.read_bytes_per_s, now_s):
         raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
     rates.read_calls.add(limits.read_calls_per_s, now_s)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The records from index `start` up to `stop`, and the next position. `following` is None at a shard's end."""
+
+    start: int
+    stop: int
+    following: ShardOffset | None
+    behind_ms: int
+
+
+@dataclass(frozen=True)
+class PageSize:
+    """The maximum size of a page. A page of one record may have more bytes."""
+
+    max_records: int
+    max_bytes: int | None
+
+
+def next_page(
+    stream: Stream, shard: Shard, position: ShardOffset, size: PageSize, settings: Settings, now_ms: int
+) -> Page:
+    """Return the page after *position*, and trim expired records. The caller holds the stream's lock."""
+    shard.trim(stream.horizon_ms(now_ms), keep=settings.keep_trimmed)
+    if position.index < shard.trimmed and settings.trimmed_start == "empty_pages":
+        return Page(position.index, position.index, position, behind_ms=stream.retention_hours * 3_600_000)
+    start = max(position.index, shard.trimmed)
+    scanned_ms = max(position.scanned_ms, stream.horizon_ms(now_ms))
+    scan_to_ms = now_ms if settings.scan_ms is None else scanned_ms + settings.scan_ms
+    end = max(start, shard.readable_end(now_ms))
+    seen = end
+    if settings.scan_ms is not None:
+        seen = min(end, max(start, shard.records.index_at_time(scan_to_ms)))
+    stop = _cut(shard, start, seen, size)
+    if stop == end < shard.records.end:
+        # The next record exists but cannot be read yet. So reading stops here, and this is not the tip.
+        reached_ms = min(scan_to_ms, shard.records.peak_ms(stop))
+        return Page(start, stop, ShardOffset(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+    tip_ms = now_ms if shard.closed_ms is None else shard.closed_ms
+    if stop == end and scan_to_ms >= tip_ms:
+        is_last = shard.closed_ms is not None and (start == stop or settings.shard_end == "with_last_records")
+        return Page(start, stop, None if is_last else ShardOffset(end, tip_ms), behind_ms=0)
+    reached_ms = shard.records.peak_ms(stop - 1) if stop < seen or settings.scan_ms is None else scan_to_ms
+    return Page(start, stop, ShardOffset(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+
+
+def _cut(shard: Shard, start: int, stop: int, size: PageSize) -> int:
+    """Return the end of a page from *start*, at most *stop*."""
+    if start == stop:
+        return stop
+    stop = min(stop, start + size.max_records)
+    return (
+        stop if size.max_bytes is None else min(stop, shard.records.index_after_bytes(start, size.max_bytes))
+    )
+
+
+def encode_page(fragments: Iterable[bytes], tail: dict[str, Any]) -> bytes:
+    """Return a page as JSON. Records are encoded when they are put, so that a read only joins them."""
+    return b'{"Records":[%s],%s' % (
+        b",".join(fragments),
+        json.dumps(tail, separators=(",", ":"))[1:].encode(),
+    )
+
+
+@dataclass(frozen=True)
+class Start:
+    """A starting position as the caller gave it. *action* is for error texts."""
+
+    action: str
+    kind: str
+    number: str | None
+    time_ms: int | None
+
+
+def known_shard(stream: Stream, shard_id: str, now_ms: int) -> Shard:
+    """Return a shard; raise a ResourceNotFoundException if it does not exist or has expired."""
+    shard = stream.find_shard(shard_id, now_ms)
+    if shard is None:
+        raise AwsError(
+            "ResourceNotFoundException",
+            f"Shard {shard_id} in stream {stream.name} under account {stream.account_id} does not exist",
+        )
+    return shard
+
+
+def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> ShardOffset:
+    """Return where reading begins; raise an InvalidArgumentException if *start* is invalid for the shard."""
+    if (start.number is not None) != (start.kind in _NUMBERED) and start.kind != "AT_TIMESTAMP":
+        given = "no StartingSequenceNumber" if start.number is None else "also a StartingSequenceNumber"
+        raise invalid_argument(
+            "Must either specify (1) AT_SEQUENCE_NUMBER or AFTER_SEQUENCE_NUMBER and StartingSequenceNumber or (2) "
+            f"TRIM_HORIZON or LATEST and no StartingSequenceNumber. Request specified {start.kind} and {given}."
+        )
+    match start.kind:
+        case "TRIM_HORIZON":
+            return ShardOffset(shard.trimmed, shard.opened_ms)
+        case "LATEST":
+            return ShardOffset(shard.records.end, now_ms)
+        case "AT_TIMESTAMP":
+            return _position_at_time(shard, start.time_ms, now_ms)
+        case _:
+            return _position_at_number(stream, shard, start)
+
+
+def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> ShardOffset:
+    if time_ms is None:
+        raise invalid_argument(
+            "Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP. "
+            "Current request has no timestamp parameter."
+        )
+    if time_ms > now_ms:
+        raise future_timestamp(time_ms, now_ms)
+    return ShardOffset(
+        max(shard.trimmed, shard.records.index_at_time(time_ms)), max(time_ms, shard.opened_ms)
+    )
+
+
+def _position_at_number(stream: Stream, shard: Shard, start: Start) -> ShardOffset:
+    number = _decode(stream, shard, start)
+    end = shard.records.end
+    index = min(number.index, end)
+    if start.kind == "AT_SEQUENCE_NUMBER" and 0 < number.index <= end:
+        # The continuation of an empty event is between two records: reading begins after the first of them.
+        index -= shard.number_at(index - 1) >= int(start.number or "")
+    before = index - 1 if start.kind == "AFTER_SEQUENCE_NUMBER" or index == end else index
+    scanned_ms = shard.records.peak_ms(before) if before >= 0 else shard.opened_ms
+    return ShardOffset(index, max(scanned_ms, number.arrived_s * 1000))
+
+
+def _decode(stream: Stream, shard: Shard, start: Start) -> numbers.SequenceNumber:
+    text = start.number or ""
+    number = numbers.decode(text) if numbers.is_decimal(text) else None
+    used = (
+        f"StartingSequenceNumber {text} used in {start.action} on shard {shard.shard_id} in stream {stream.name} "
+        f"under account {stream.account_id} is invalid"
+    )
+    if number is None:
+        raise invalid_argument(f"{used}.")
+    if number.shard_index != shard.index:
+        raise invalid_argument(
+            f"Invalid StartingSequenceNumber. It encodes shardId-{number.shard_index:012d}, while it was used in a "
+            f"call to a shard with {shard.shard_id}"
+        )
+    if number.opened_s != shard.opened_s:
+        raise invalid_argument(f"{used} because it did not come from this stream.")
+    return number

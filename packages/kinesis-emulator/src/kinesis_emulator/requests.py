@@ -1,16 +1,20 @@
-"""One request: its action and its parameters, checked as AWS checks them."""
+"""One request: its action, its parameters and the date of its signature, checked as AWS checks them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
 from kinesis_emulator.errors import AwsError, validation
 from kinesis_emulator.iterators import decode_iterator
 
 NAME_PATTERN = re.compile(r"[a-zA-Z0-9_.-]+")
+
+
+_TIME = "%Y%m%dT%H%M%SZ"
 
 
 @dataclass(frozen=True)
@@ -130,3 +134,36 @@ class Request:
 
 def _unexpected_type(name: str) -> AwsError:
     return AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
+
+
+def check_signature_date(signed_at: str, now_s: float, within_s: float) -> None:
+    """
+    Refuse a call that was signed more than *within_s* seconds before or after now. An unsigned call passes.
+
+    Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_aws-signing.html (five minutes). The wording is that
+    of Kinesis' responses in public reports.
+    """
+    if not signed_at:
+        return
+    try:
+        signed = datetime.strptime(signed_at, _TIME).replace(tzinfo=timezone.utc)
+    except ValueError:
+        raise AwsError(
+            "IncompleteSignatureException",
+            f"Date must be in ISO-8601 'basic format'. Got '{signed_at}'. "
+            "See http://en.wikipedia.org/wiki/ISO_8601",
+        ) from None
+    now, within = datetime.fromtimestamp(now_s, timezone.utc), timedelta(seconds=within_s)
+    minutes = f"{within_s / 60:g} min."
+    if signed < now - within:
+        raise _refused(
+            f"expired: {signed_at} is now earlier than {now - within:{_TIME}} ({now:{_TIME}} - {minutes})"
+        )
+    if signed > now + within:
+        raise _refused(
+            f"not yet current: {signed_at} is still later than {now + within:{_TIME}} ({now:{_TIME}} + {minutes})"
+        )
+
+
+def _refused(why: str) -> AwsError:
+    return AwsError("InvalidSignatureException", f"Signature {why}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import re
 import socket
 import socketserver
 import struct
@@ -11,21 +12,24 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
+from io import BufferedIOBase
 from itertools import chain
 from typing import Any
 
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import CutConnectionError, Fault
-from kinesis_emulator.frames import CONTENT_TYPE as EVENTS
-from kinesis_emulator.http_requests import parse_request, read_head
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import EventStream, Response, error_response
-from kinesis_emulator.wire_formats import WireFormat, find_format
+from kinesis_emulator.wire_formats import EVENTS, WireFormat, find_format
 
 HOST = "127.0.0.1"
 _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "Service Unavailable"}
 
 Respond = Callable[[Request], Response]
+
+
+_TARGET_PREFIX = "Kinesis_20131202."
+_SCOPE = re.compile(r"Credential=([^/,\s]+)/\d+/([^/,\s]+)/")
 
 
 class HttpServer(socketserver.ThreadingTCPServer):
@@ -202,3 +206,40 @@ class _Connection(socketserver.StreamRequestHandler):
 
 def _refused(message: str) -> Response:
     return error_response(AwsError("SerializationException", message))
+
+
+def read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:
+    """Return the request line, and the headers by lower-case name; None at the end of the connection."""
+    line = stream.readline(65536).decode("latin-1").rstrip("\r\n")
+    if not line:
+        return None
+    headers: dict[str, str] = {}
+    while True:
+        header = stream.readline(65536).decode("latin-1").rstrip("\r\n")
+        if not header:
+            return line, headers
+        name, _, value = header.partition(":")
+        headers[name.strip().lower()] = value.strip()
+
+
+def parse_request(
+    line: str, headers: dict[str, str], body: bytes, wire_format: WireFormat, default_region: str
+) -> Request:
+    """
+    Return the call that a request makes.
+
+    Raises:
+        AwsError: It is not a call of Kinesis, or its body is malformed.
+    """
+    target = headers.get("x-amz-target", "")
+    if not line.startswith("POST ") or not target.startswith(_TARGET_PREFIX):
+        raise AwsError(
+            "UnknownOperationException", f"This is a Kinesis emulator; got {line.split(' ')[0]} {target}."
+        )
+    params = wire_format.decode(body)
+    scope = _SCOPE.search(headers.get("authorization", ""))
+    access_key, region = scope.groups() if scope else ("", default_region)
+    signed_at = headers.get("x-amz-date", "")
+    return Request(
+        target.removeprefix(_TARGET_PREFIX), params, region, access_key, signed_at, wire_format.name
+    )

@@ -3,24 +3,67 @@
 from __future__ import annotations
 
 import json
-import random
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from kinesis_emulator.calls import Calls
 from kinesis_emulator.errors import AwsError, access_denied, dry_run_succeeded, invalid_argument
 from kinesis_emulator.events import log_failure
 from kinesis_emulator.faults import EventFault, Fault
-from kinesis_emulator.limits import Limits, RateWindow
-from kinesis_emulator.partial_faults import list_some, put_some, stand_still
-from kinesis_emulator.requests import Request
-from kinesis_emulator.signatures import check_signature_date
+from kinesis_emulator.iterators import decode_iterator, encode_iterator
+from kinesis_emulator.limits import RateWindow
+from kinesis_emulator.requests import Request, check_signature_date
+from kinesis_emulator.settings import Settings
 from kinesis_emulator.statuses import check_status
 from kinesis_emulator.store import Store, Stream, stream_arn
+
+CarryOut = Callable[[Request], Any]
+_FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service failure."}
+
+
+class Calls:
+    """How often each action was called, per stream, shard and format."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str | None, str | None, str]] = Counter()
+
+    def add(self, action: str, stream: str | None, shard_id: str | None, wire_format: str = "json") -> None:
+        with self._lock:
+            self._counts[action, stream, shard_id, wire_format] += 1
+
+    def count(
+        self,
+        action: str | None = None,
+        stream: str | None = None,
+        shard_id: str | None = None,
+        *,
+        wire_format: str | None = None,
+    ) -> int:
+        """Return the number of calls that match; None matches everything. *wire_format* is "json" or "cbor"."""
+        wanted = (action, stream, shard_id, wire_format)
+        with self._lock:
+            return sum(
+                count
+                for call, count in self._counts.items()
+                if all(want is None or want == have for want, have in zip(wanted, call, strict=True))
+            )
+
+    def by_action(self) -> dict[str, int]:
+        """Return the number of calls of each action."""
+        totals: Counter[str] = Counter()
+        with self._lock:
+            for (action, _, _, _), count in self._counts.items():
+                totals[action] += count
+        return dict(totals)
+
+    def clear(self) -> None:
+        """Set all counts to zero."""
+        with self._lock:
+            self._counts.clear()
 
 
 class EventStream(Protocol):
@@ -39,64 +82,6 @@ class EventStream(Protocol):
 
 Result = dict[str, Any] | bytes | EventStream | None
 Operation = Callable[["Service", Request], Result]
-
-
-@dataclass
-class Settings:
-    """The behaviour of the emulator. Every field may be changed while it runs."""
-
-    limits: Limits = field(default_factory=Limits)
-    region: str = "us-east-1"
-    """The region of unsigned calls and of `Emulator`'s methods. A signed call has its own."""
-    account_id: str = "000000000000"
-    """The account of `Emulator`'s methods, and of calls whose access key is not an account's 12 digits."""
-    shard_end: Literal["with_last_records", "page_of_its_own"] = "with_last_records"
-    """The page with the null NextShardIterator of a closed shard: the last one with records, or an empty one after it."""
-    scan_ms: int | None = None
-    """The range of arrival times that one GetRecords call searches; None: all. It gives empty pages with lag."""
-    iterator_life_s: float = 300.0
-    token_life_s: float = 300.0
-    keep_trimmed: bool = True
-    """Whether expired records stay in memory for `Emulator.records`."""
-    shard_capacity_records: int | None = None
-    """A shard keeps at least this many records, and may remove older ones before they expire. None: only by retention."""
-    creating_s: float = 0.0
-    """How long a new stream is CREATING. Kinesis then refuses to list, read and write it."""
-    settling_s: float = 0.0
-    """For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING."""
-    updating_s: float = 0.0
-    """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused meanwhile."""
-    deleting_s: float = 0.0
-    """How long a deleted stream is DELETING, with its name in use."""
-    consumer_creating_s: float = 0.0
-    """How long a registered consumer is CREATING."""
-    consumer_deleting_s: float = 0.0
-    """How long a deregistered consumer is DELETING, with its name in use."""
-    subscription_life_s: float = 300.0
-    resubscribe_after_s: float = 5.0
-    """For this time after a SubscribeToShard another one for the same consumer and shard is refused."""
-    taken_over: Literal["ends", "fails"] = "fails"
-    """How a subscription ends that another one takes over: normally, or with a ResourceInUseException."""
-    heartbeat_s: float = 5.0
-    """How long a subscription waits for records before it sends an empty event."""
-    deny: set[str] = field(default_factory=set)
-    """The actions that fail with AccessDeniedException."""
-    knows_dry_run: bool = True
-    """Whether `DryRun` is supported. A server from before September 2026 ignores it and carries the call out."""
-    fault: Callable[[Request], Fault | None] | None = None
-    """Called before each call, by several threads at once: a function, a `FaultScript` or `RandomFaults`."""
-    hide_children_s: float = 0.0
-    """For this time after a split or merge ListShards and DescribeStream leave the children out."""
-    trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"
-    """Reading from an expired position continues at the oldest record, or returns empty pages for ever."""
-    readable_after_s: float = 0.0
-    """How long after its acknowledgement a record can be read. Until then readers have a lag."""
-    signed_within_s: float | None = None
-    """The maximum distance of a signature's date from the clock in seconds; AWS's value is 300. None: no check."""
-    arrival_jitter_ms: int = 0
-    """Arrival times are up to this much before the clock, at random, and so out of order."""
-    jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - not secret
-    """The randomness of arrival times. Set one with a seed of your own."""
 
 
 @dataclass(frozen=True)
@@ -250,3 +235,43 @@ def error_response(error: AwsError) -> Response:
 
 def _json(value: dict[str, Any] | None) -> bytes:
     return b"" if value is None else json.dumps(value, separators=(",", ":")).encode()
+
+
+def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str, Any]:
+    """Put all records of *request* except every *fail_every*-th, and return PutRecords' response for all of them."""
+    records = request.params.get("Records") or []
+    fails = [i % fail_every == 0 for i in range(1, len(records) + 1)]
+    taken = [record for record, is_lost in zip(records, fails, strict=True) if not is_lost]
+    response: dict[str, Any] = {"FailedRecordCount": 0, "Records": []}
+    if taken:
+        response = carry_out(replace(request, params={**request.params, "Records": taken}))
+    results = iter(response["Records"])
+    merged = [dict(_FAILED) if is_lost else next(results) for is_lost in fails]
+    return {**response, "FailedRecordCount": response["FailedRecordCount"] + sum(fails), "Records": merged}
+
+
+def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_ms: int) -> bytes:
+    """Return an empty page of GetRecords whose iterator does not advance. Errors of the call are raised as usual."""
+    carry_out(request)
+    iterator = replace(decode_iterator(request.text("ShardIterator")), created_ms=now_ms)
+    page = {
+        "Records": [],
+        "MillisBehindLatest": millis_behind,
+        "NextShardIterator": encode_iterator(iterator),
+    }
+    return json.dumps(page, separators=(",", ":")).encode()
+
+
+def list_some(
+    carry_out: CarryOut, request: Request, hidden: Collection[str], hide_every: int
+) -> dict[str, Any]:
+    """Return the response of ListShards or DescribeStream without the *hidden* shards and every *hide_every*-th one."""
+    response: dict[str, Any] = carry_out(request)
+    holder = response.get("StreamDescription", response)
+    listed = enumerate(holder["Shards"], 1)
+    holder["Shards"] = [
+        shard
+        for i, shard in listed
+        if shard["ShardId"] not in hidden and not (hide_every and i % hide_every == 0)
+    ]
+    return response

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from kinesis_emulator.errors import AwsError, stream_not_found
-
-if TYPE_CHECKING:
-    from kinesis_emulator.service import Settings
-    from kinesis_emulator.store import Stream
+from kinesis_emulator.settings import Settings
+from kinesis_emulator.store import Stream
 
 StreamStatus = Literal["CREATING", "ACTIVE", "UPDATING", "DELETING"]
 

@@ -179,9 +179,9 @@ def test_what_was_written(tmp_path: Path) -> None:
     workers = Workers(1, "http://127.0.0.1:1", tmp_path, {})
     table = SqliteTable(workers.leases_file, APPLICATION)
     table.create(A, updates.new_item(Lease(A, BEGUN.checkpoint)))
-    for change in (updates.take, updates.checkpoint, updates.renew):
+    for change in (updates.assign, updates.checkpoint, updates.renew):
         [now] = workers.leases()
-        given = {updates.take: ("worker-1",), updates.checkpoint: (DONE.checkpoint,)}.get(change, ())
+        given = {updates.assign: ("worker-1",), updates.checkpoint: (DONE.checkpoint,)}.get(change, ())
         assert table.update(change(now, *given))
     table.delete(A, {})
     table.close()

@@ -57,27 +57,5 @@ def test_a_throttle_does_not_end_an_opening(emulator: Emulator, database: Dynamo
     database.refuse = Once(
         DescribeTable="InternalServerError", GetItem="ThrottlingException", Scan="ThrottlingException"
     )
-    opened(emulator, database)
+    opened(emulator, database, leases=DynamoLeases(endpoint_url=database.endpoint_url, add_index=True))
     assert not database.refuse
-
-
-def test_tables_of_kcl_3_0_that_appear_later(emulator: Emulator, database: DynamoDb) -> None:
-    """They are found by another look, if a group takes leases and nothing says how it coordinates."""
-    database.create_table(leaseKey="HASH")
-    database.put_item(kcl_lease("shardId-000000000000", "TRIM_HORIZON"))
-    tables = opened(emulator, database)._threads.coordinator.tables
-    assert (tables.legacy_coordination, tables.legacy_reports) == (None, None)
-    for suffix, key in (("CoordinatorState", "key"), ("WorkerMetricStats", "wid")):
-        database.client.create_table(
-            TableName=f"{database.table}-{suffix}",
-            KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
-            BillingMode="PAY_PER_REQUEST",
-        )
-    assert tables.look_again is not None
-    found = tables.look_again()
-    assert found.legacy_coordination is not None
-    assert found.legacy_reports is not None
-    assert found.legacy_coordination.create("Leader", {"ownerName": "java"})
-    assert found.legacy_reports.create("java", {"lut": 1})
-    assert [item["key"] for item in found.legacy_coordination.scan()] == ["Leader"]

@@ -22,7 +22,6 @@ from kinesis_consumer import (
 )
 from kinesis_consumer.leases import new_item
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import GroupTables
 from kinesis_core import (
     OptionError,
     ServiceError,
@@ -228,11 +227,11 @@ def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
             return super().get(key)
 
     class Leases:
-        def open(self, *_: object) -> GroupTables:
+        def open(self, *_: object) -> MemoryTable:
             table = RenewedTable()
             table.create(SHARD, new_item(Lease(SHARD, OLDEST)))
             table.update(Update(SHARD, {}, {"leaseOwner": "one"}))
-            return GroupTables(table)
+            return table
 
     with pytest.raises(WorkerNameInUseError, match="'one'"):
         opened(emulator, leases=Leases(), worker="one", settings=GroupSettings(lease_duration_s=1))

@@ -63,7 +63,6 @@ def run(emulator: Emulator, database: DynamoDb, *, add_index: bool = False) -> N
         credentials=StaticKeys(KEY_ID, SECRET),
         start="TRIM_HORIZON",
         settings=QUICK,
-        mode="assigned",
     ) as group:
         next(group).commit()
 
@@ -76,7 +75,7 @@ def test_a_group_with_a_new_table(emulator: Emulator, database: DynamoDb) -> Non
 
 
 def test_a_group_with_the_table_of_an_older_kcl(emulator: Emulator, database: DynamoDb) -> None:
-    """It adds the index. The two tables of KCL 3.0 to 3.4 are looked for, so the policy has to name them as well."""
+    """It adds the index."""
     make_old_table(database)
     run(emulator, database, add_index=True)
     assert set(database.calls) == OF_TABLE - {"CreateTable"}

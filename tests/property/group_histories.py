@@ -10,7 +10,6 @@ from typing import Any
 from attrs import evolve, frozen
 from hypothesis import strategies as st
 
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
@@ -94,7 +93,6 @@ peaceful_steps = st.lists(
 class Scene:
     """With what a history begins."""
 
-    mode: Mode
     shards: int
     workers: int
     start: str
@@ -112,7 +110,6 @@ class Scene:
 
 scenes = st.builds(
     Scene,
-    mode=st.sampled_from(Mode),
     shards=st.integers(1, 4),
     workers=st.sampled_from([1, 2, 3, 3]),
     start=st.sampled_from(["TRIM_HORIZON", "LATEST", "AT_TIMESTAMP"]),
@@ -155,7 +152,7 @@ def begin(scene: Scene) -> SimulatedGroup:
     position = positions[scene.start]
     # Of an old stream, a first listing without its oldest shards looks as if they had left it.
     stream.mood = scene.mood if scene.is_young else Mood()
-    group = SimulatedGroup(stream, scene.mode, scene.settings, position, rng, scene.processing_s)
+    group = SimulatedGroup(stream, scene.settings, position, rng, scene.processing_s)
     group.simulation.process("producer").start("put", lambda: _produce(group, scene.traffic_s))
     for _ in range(scene.workers):
         group.join()
@@ -243,8 +240,7 @@ def _unrest(group: SimulatedGroup) -> str:
             return f"{lease.key} is of {lease.owner}, and read by {owners}"
     if bare := set(group.stream.open_shards()) - {lease.shard_id for lease in leases}:
         return f"{sorted(bare)} have no lease"
-    counted = leases if group.mode is Mode.ASSIGNED else group.leases()
-    loads = Counter(lease.owner for lease in counted)
+    loads = Counter(lease.owner for lease in leases)
     spread = [loads[member.name] for member in group.alive()]
     if max(spread) > min(spread) + 1:
         return f"the leases are not shared evenly: {loads}"

@@ -25,8 +25,6 @@ class Ledger:
     table: MemoryTable
     readers_of: Callable[[str], Iterable[tuple[str, ShardReader]]]
     """Returns the workers that are alive and have a lease in hand, by its key, each with its reader."""
-    may_steal: bool
-    """Whether workers take leases from others that renew them, as those of the KCL 2.x do."""
     committed: set[Unit] = field(factory=set)
     deliveries: int = 0
     repeated: int = 0
@@ -62,12 +60,10 @@ class Ledger:
         item = self.table.get(key)
         assert item is not None, "a batch of a lease that was deleted"
         lease = read_lease(item)
-        if self.may_steal and lease.actual_owner != worker:
-            return  # it does not know yet
         assert self.between(lease, batch.end) == units, "a batch does not follow what is committed"
         assert not self.committed.intersection(units), "a committed record was delivered again"
         for other, theirs in self.readers_of(key):
-            is_shared = theirs is not reader and theirs.held.is_ours and not self.may_steal
+            is_shared = theirs is not reader and theirs.held.is_ours
             assert not is_shared, f"{other} and {worker} have one shard"
 
     def confirm(self, batch: Batch) -> None:
@@ -125,8 +121,8 @@ class Ledger:
     def _move(self, worker: str, was: Lease) -> None:
         """Check that a lease is given away only when its worker has stopped."""
         for other, reader in self.readers_of(was.key):
-            if other == was.actual_owner and reader.held.is_ours:
-                assert self.may_steal, f"{worker} gave away a lease while {other} had it"
+            is_held = other == was.actual_owner and reader.held.is_ours
+            assert not is_held, f"{worker} gave away a lease while {other} had it"
 
     # What is in the stream ------------------------------------------------------------------------------------
 

@@ -10,13 +10,12 @@ from typing import TypeVar
 from attrs import define, field, frozen
 
 from kinesis_consumer import LeaseLostError
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.leases.life import is_out
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Source, Worker
 from kinesis_core import ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, Item, Lease, Value, read_lease
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary
@@ -135,8 +134,7 @@ class Member:
         )
         self.worker = Worker(leases)
         keeper = LeaseKeeper(table, {None: api}, group.initial, process)
-        tables = GroupTables(table)
-        self.coordinator = Coordinator(leases, tables, keeper, process, self.wall_clock, self.rng, group.mode)
+        self.coordinator = Coordinator(leases, keeper, process, self.wall_clock, self.rng)
         process.start("user", lambda: self._run(pages))
 
     def _run(self, pages: ShardPages) -> None:
@@ -366,7 +364,6 @@ class SimulatedGroup:
     """All workers of a group, and what they share."""
 
     stream: FakeStream
-    mode: Mode
     settings: GroupSettings
     initial: InitialPosition
     rng: random.Random
@@ -385,7 +382,7 @@ class SimulatedGroup:
 
     def __attrs_post_init__(self) -> None:
         self.simulation = Simulation(self.stream.clock)
-        self.ledger = Ledger(self.stream, self.table, self.readers_of, self.mode is Mode.TAKING)
+        self.ledger = Ledger(self.stream, self.table, self.readers_of)
 
     def join(self) -> None:
         """Start another worker."""

@@ -107,7 +107,7 @@ class Group:
         wall = WorkerClock(self.time, 1_790_000_000 + rng.uniform(-300, 300))
         table = UnreliableTable(self.memory, self.time)
         lock = LeaderLock(name, table, clock, rng, DURATION_S)
-        leader = Leader(name, table, (), lock, clock, wall, DURATION_S)
+        leader = Leader(name, table, lock, clock, wall, DURATION_S)
         self.members.append(Member(name, table, clock, lock, leader, MetricsWriter(name, table, wall)))
 
     @property

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinesis_consumer import GroupSettings
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.leases import new_item
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.worker import WorkerThreads
@@ -96,33 +95,33 @@ def turn(threads: WorkerThreads, clock: FakeClock) -> None:
             batch.commit()
 
 
-def worker_of(table: MemoryTable, mode: Mode) -> tuple[WorkerThreads, FakeClock]:
+def worker_of(table: MemoryTable) -> tuple[WorkerThreads, FakeClock]:
     stream, clock = new_stream(2), FakeClock()
     fill(stream, 4)
     quick = GroupSettings(lease_duration_s=10)
-    return new_group(stream, table, settings=quick, clock=clock, mode=mode)._threads, clock
+    return new_group(stream, table, settings=quick, clock=clock)._threads, clock
 
 
-@given(junk=spoilt, mode=st.sampled_from(Mode))
+@given(junk=spoilt)
 @settings(max_examples=examples(300), deadline=None)
-def test_a_lease_that_is_malformed_at_the_start(junk: dict[str, Any], mode: Mode) -> None:
+def test_a_lease_that_is_malformed_at_the_start(junk: dict[str, Any]) -> None:
     """The worker reads the other shard, and closes in order."""
     table = MemoryTable()
     table.create(GOOD, whole(GOOD))
     table.create(SPOILED, {**whole(SPOILED), **junk})
-    threads, clock = worker_of(table, mode)
+    threads, clock = worker_of(table)
     turn(threads, clock)
     assert GOOD in threads.worker.leases.shards.held()
     assert read_lease(table.get(GOOD) or {}).checkpoint.is_number
     threads.coordinator.close()
 
 
-@given(junk=spoilt, mode=st.sampled_from(Mode))
+@given(junk=spoilt)
 @settings(max_examples=examples(300), deadline=None)
-def test_a_lease_that_is_spoilt_while_it_is_held(junk: dict[str, Any], mode: Mode) -> None:
+def test_a_lease_that_is_spoilt_while_it_is_held(junk: dict[str, Any]) -> None:
     """The worker loses it, if it cannot be read, and keeps the other one."""
     table = MemoryTable()
-    threads, clock = worker_of(table, mode)
+    threads, clock = worker_of(table)
     turn(threads, clock)
     assert threads.worker.leases.shards.held() == {GOOD, SPOILED}
     table.update(Update(SPOILED, {}, junk))
@@ -132,12 +131,11 @@ def test_a_lease_that_is_spoilt_while_it_is_held(junk: dict[str, Any], mode: Mod
 
 
 @pytest.mark.parametrize("key", ["orders:shardId-000000000001", "1:orders:x:shardId-000000000001", ":"])
-@pytest.mark.parametrize("mode", Mode)
-def test_an_item_whose_key_is_none_of_a_lease(key: str, mode: Mode) -> None:
+def test_an_item_whose_key_is_none_of_a_lease(key: str) -> None:
     """It is no lease of a group with several streams either."""
     table = MemoryTable()
     for each in (GOOD, SPOILED, key):
         table.create(each, whole(SPOILED if each == key else each))
-    threads, clock = worker_of(table, mode)
+    threads, clock = worker_of(table)
     turn(threads, clock)
     assert threads.worker.leases.shards.held() == {GOOD, SPOILED}

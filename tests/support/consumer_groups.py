@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from kinesis_consumer import Callbacks, ConsumerGroup, GroupSettings
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import ItemTable, MemoryTable
-from kinesis_consumer.worker import Coordinator, GroupTables, LeaseHolder, Source, Worker, WorkerThreads
+from kinesis_consumer.worker import Coordinator, LeaseHolder, Source, Worker, WorkerThreads
 from kinesis_core.clock import Clock, SteadyClock, SystemClock
 from kinesis_core.leases import Lease, is_lease, read_lease
 from kinesis_core.model import TrimHorizon
@@ -47,24 +46,17 @@ def new_group(
     callbacks: Callbacks | None = None,
     worker: str = "worker-1",
     clock: Clock | None = None,
-    mode: Mode | None = None,
-    tables: GroupTables | None = None,
 ) -> ConsumerGroup:
-    """
-    Return a group's worker that was not entered. Several streams are given by their ids in leases.
-
-    *tables* are those of a group with more than one table.
-    """
+    """Return a group's worker that was not entered. Several streams are given by their ids in leases."""
     by_id: dict[str | None, FakeStream] = (
         {None: streams} if isinstance(streams, FakeStream) else dict(streams.items())
     )
-    tables = tables or GroupTables(table or MemoryTable())
-    leases, steady = tables.leases, clock or QuickClock()
+    leases, steady = table or MemoryTable(), clock or QuickClock()
     sources = {stream_id: _source(stream, stream_id) for stream_id, stream in by_id.items()}
     member = LeaseHolder(worker, leases, sources, settings, steady, callbacks or Callbacks())
     keeper = LeaseKeeper(leases, by_id, TrimHorizon(), steady)
     rng = random.Random(1)
-    coordinator = Coordinator(member, tables, keeper, steady, SystemClock(), rng, mode)
+    coordinator = Coordinator(member, keeper, steady, SystemClock(), rng)
     return ConsumerGroup(
         "billing", worker, WorkerThreads(Worker(member), coordinator, settings.fetch_threads)
     )

@@ -14,7 +14,6 @@ from attrs import define, field, frozen
 
 from kinesis_consumer import SqliteLeases
 from kinesis_consumer.stores import ItemTable, Update
-from kinesis_consumer.worker import GroupTables
 from kinesis_core import UnavailableError
 from kinesis_core.aws import Connection
 from kinesis_core.leases import Item, Value
@@ -36,9 +35,8 @@ class UnkindLeases:
     duration_s: float
     rng: random.Random
 
-    def open(self, application: str, connection: Connection) -> GroupTables:
-        tables = SqliteLeases(self.path).open(application, connection)
-        return GroupTables(UnkindTable(tables.leases, self.duration_s, self.rng))
+    def open(self, application: str, connection: Connection) -> ItemTable:
+        return UnkindTable(SqliteLeases(self.path).open(application, connection), self.duration_s, self.rng)
 
 
 @define

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Literal, cast
+from typing import Any
 
 from attrs import define, field
 
@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> None:
     program.group = ConsumerGroup.open(
         options["stream"],
         options["application"],
-        leases=DynamoLeases(endpoint_url=options["dynamodb"]),
+        leases=DynamoLeases(endpoint_url=options["dynamodb"], add_index=True),
         region=options["region"],
         endpoint_url=options["kinesis"],
         credentials=StaticKeys("key", "secret"),
@@ -120,7 +120,6 @@ def main(arguments: list[str]) -> None:
         settings=GroupSettings(**json.loads(options["settings"])),
         callbacks=program.callbacks(),
         worker=options["worker"],
-        mode=cast(Literal["taking", "assigned"] | None, options.get("mode")),
     )
     threading.Thread(target=program.obey, daemon=True).start()
     program.run()

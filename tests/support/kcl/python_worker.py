@@ -38,7 +38,6 @@ class PythonOptions:
     """After each batch; by `checkpoint()`, before a hand-over and an orderly end; or never. At most one batch a shard is open."""
     paused: bool = False
     """Process nothing before `resume()`."""
-    mode: Literal["taking", "assigned"] | None = None
     settings: Mapping[str, float] = QUICK_PYTHON
 
     def arguments(self) -> list[str]:
@@ -53,7 +52,6 @@ class PythonOptions:
             "checkpoint": self.checkpoint,
             "paused": str(self.paused).lower(),
             "settings": json.dumps(self.settings),
-            **({} if self.mode is None else {"mode": self.mode}),
         }
         return [f"{name}={value}" for name, value in values.items()]
 

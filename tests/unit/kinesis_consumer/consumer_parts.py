@@ -46,7 +46,7 @@ class OneShard:
         self._workers += 1
         name = worker or f"worker-{self._workers}"
         sent_s = self.clock.now_s()
-        item = self.table.table.update(updates.take(self.lease(), name))
+        item = self.table.table.update(updates.assign(self.lease(), name))
         assert item is not None
         return HeldLease.of(
             read_lease(item), name, self.table, self.clock, self.settings.lease_duration_s, sent_s

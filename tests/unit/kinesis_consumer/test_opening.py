@@ -22,9 +22,8 @@ from kinesis_consumer import (
     SqliteLeases,
 )
 from kinesis_consumer.arguments import named_arguments
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.lease_stores import parse_store
-from kinesis_consumer.opening import connect, parse_mode, parse_start, verify_consumer, verify_past
+from kinesis_consumer.opening import connect, parse_start, verify_consumer, verify_past
 from kinesis_consumer.stream_names import name_streams
 from kinesis_core import OptionError, StreamNotFoundError
 from kinesis_core.aws import StreamRef
@@ -193,17 +192,6 @@ def test_a_group_starts_in_the_past() -> None:
         verify_past(AtTimestamp(10_000), 5_000)
 
 
-def test_modes() -> None:
-    """A mode is one of two words, or left open."""
-    assert [parse_mode("taking"), parse_mode("assigned"), parse_mode(None)] == [
-        Mode.TAKING,
-        Mode.ASSIGNED,
-        None,
-    ]
-    with pytest.raises(OptionError, match="'mode' accepts 'taking' or 'assigned'; got '3x'"):
-        parse_mode("3x")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
@@ -265,7 +253,6 @@ OPENED: dict[str, Any] = {"leases": MemoryLeases(), "region": REGION, "credentia
         ("consumer", 5, "the name or ARN of a consumer"),
         ("settings", {"max_leases": 5}, "GroupSettings(...)"),
         ("callbacks", print, "Callbacks(...)"),
-        ("mode", [], "'taking' or 'assigned'"),
     ],
 )
 def test_every_argument_has_a_domain(argument: str, value: Any, domain: str) -> None:

@@ -8,7 +8,7 @@ from kinesis_consumer.lease_stores import DynamoLeases, LeaseStore, MemoryLeases
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_consumer.version import __version__
-from kinesis_consumer.worker import Callbacks, GroupTables, LeaseCallback, MetricCallback
+from kinesis_consumer.worker import Callbacks, LeaseCallback, MetricCallback
 
 __all__ = [
     "Batch",
@@ -18,7 +18,6 @@ __all__ = [
     "DynamoLeases",
     "GroupSettings",
     "GroupStateError",
-    "GroupTables",
     "Handler",
     "HandlerError",
     "ItemTable",

@@ -75,7 +75,8 @@ class HandlerError(KinesisError):
 
 class GroupStateError(KinesisError):
     """
-    The table of leases has what this worker cannot work with: leases of other streams than its own, or a state of a newer version.
+    The table of leases has what this worker cannot work with: leases of other streams than its own, workers of a KCL before 3.5, or a
+    state of a newer version.
 
     Do what the message says.
     """

@@ -216,17 +216,6 @@ _LEASES = (
 )
 _COORDINATION = (
     Event(
-        "coordination.changed",
-        "INFO",
-        "worker",
-        "How the group shares its leases, as its table says it.",
-        {
-            "mode": "`assigned` if a leader assigns them, `taking` if each worker takes them for itself",
-            "layout": "`one table`, or `legacy` and `moving` for the three tables of the KCL 3.0 to 3.4",
-        },
-        example="coordination.changed mode=assigned layout=one table",
-    ),
-    Event(
         "coordination.failed",
         "WARNING",
         "worker",

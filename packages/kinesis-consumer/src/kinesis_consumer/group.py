@@ -23,7 +23,7 @@ from kinesis_consumer.arguments import named_arguments, verify_kind, verify_tabl
 from kinesis_consumer.delivery import Batch, TakenBatches
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import LeaseStore, parse_store
-from kinesis_consumer.opening import Opening, connect, parse_mode, parse_start, parse_streams, verify_consumer
+from kinesis_consumer.opening import Opening, connect, parse_start, parse_streams, verify_consumer
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
 from kinesis_core import AtTimestamp, Latest, TrimHorizon, WireFormat
@@ -69,7 +69,6 @@ class ConsumerGroup:
         settings: GroupSettings | None = None,
         callbacks: Callbacks | None = None,
         worker: str | None = None,
-        mode: Literal["taking", "assigned"] | None = None,
     ) -> ConsumerGroup:
         """
         Return a worker of the group *application*, after verifying that the streams and the table of leases exist.
@@ -91,7 +90,6 @@ class ConsumerGroup:
         removed, or, for a single stream, as the one with that ARN. All workers of a group name the same one. By default they poll.
         *worker*: a name of up to 255 characters that no other worker of the group has. By default it is new for each process. The name
         of a process that was killed can be used again: then at most one lease duration is waited.
-        *mode*: "taking" (as the KCL 2.x) or "assigned" (as the KCL 3.x) for a group whose table does not say it.
 
         Raises:
             OptionError: An argument is malformed, a stream is given twice, or the consumer is one of another stream.
@@ -100,7 +98,8 @@ class ConsumerGroup:
             StreamNotFoundError: A stream or the consumer does not exist.
             StreamRecreatedError: The leases are of a stream that was deleted before this one was created.
             WorkerNameInUseError: A process that runs has the name *worker*.
-            GroupStateError: The leases in the table do not fit to *streams*, or are of a newer version.
+            GroupStateError: The leases in the table do not fit to *streams*, or are of a newer version; or workers of a KCL before 3.5
+                work in it.
             AccessDeniedError: A call is not allowed. The message names the IAM action.
             ServiceError: AWS cannot be reached, or refuses a call, or the table or the consumer is not ready in time.
         """
@@ -121,7 +120,7 @@ class ConsumerGroup:
                 callbacks or Callbacks(),
                 consumer,
             )
-            threads = opening.threads(store, parse_start(start), parse_mode(mode))
+            threads = opening.threads(store, parse_start(start))
         return cls(application, name, threads)
 
     def __enter__(self) -> ConsumerGroup:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
 
 from attrs import evolve, frozen
 
 from kinesis_consumer.arguments import refused, verify_connection
-from kinesis_consumer.assignment import Mode, read_leases
+from kinesis_consumer.assignment import OlderWorkers, read_leases, write_version
 from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
@@ -51,13 +50,13 @@ class Opening:
     consumer: str | None = None
     """The consumer of enhanced fan-out that all workers of the group share; None: they poll."""
 
-    def threads(self, leases: LeaseStore, initial: InitialPosition, mode: Mode | None) -> WorkerThreads:
+    def threads(self, leases: LeaseStore, initial: InitialPosition) -> WorkerThreads:
         """
         Return the threads of the worker, which are not started yet. Verifies that streams and tables exist.
 
         Raises:
             StreamNotFoundError: A stream does not exist.
-            GroupStateError: The table has leases of another kind of group.
+            GroupStateError: The table has leases of another kind of group, or workers of an older KCL work in it.
             ServiceError: AWS cannot be reached, or access is denied.
         """
         rng, clock = random.Random(), SteadyClock()  # noqa: S311 # jitter, not a secret
@@ -68,19 +67,23 @@ class Opening:
         for ref in self.connection.streams:
             api = _Impatient(_client(impatient, ref))
             found.append(self._source(ref, names[ref], api, rng, initial))
-        tables = leases.open(self.application, self.connection)
-        present, _ = read_leases(patiently("Scan", tables.leases.scan, clock, rng))
+        table = leases.open(self.application, self.connection)
+        scan = partial(patiently, "Scan", table.scan, clock, rng)
+        present, _ = read_leases(scan())
         named = names_streams(present, len(found))
         for each in found:
             list_shards = partial(patiently, "ListShards", each.api.list_shards, clock, rng)
             verify_stream(present, each.stream_id, list_shards)
         sources: dict[str | None, Source] = {(each.stream_id if named else None): each for each in found}
         apis = {stream_id: source.api for stream_id, source in sources.items()}
-        member = LeaseHolder(self.worker, tables.leases, sources, self.settings, clock, self.callbacks)
+        member = LeaseHolder(self.worker, table, sources, self.settings, clock, self.callbacks)
         identifier = None if named else found[0].stream_id
-        await_own_name(member, tables, present, lambda call: patiently("GetItem", call, clock, rng))
-        keeper = LeaseKeeper(tables.leases, apis, initial, clock, identifier)
-        coordinator = Coordinator(member, tables, keeper, clock, SystemClock(), rng, mode)
+        OlderWorkers(table.name, self.worker).await_end(scan, clock, self.settings.lease_duration_s)
+        await_own_name(member, present, lambda call: patiently("GetItem", call, clock, rng))
+        claim = partial(write_version, table, self.worker, int(SystemClock().now_s() * 1000))
+        patiently("PutItem", claim, clock, rng)
+        keeper = LeaseKeeper(table, apis, initial, clock, identifier)
+        coordinator = Coordinator(member, keeper, clock, SystemClock(), rng)
         return WorkerThreads(Worker(member), coordinator, self.settings.fetch_threads)
 
     def _source(
@@ -227,18 +230,3 @@ def verify_past(start: InitialPosition, now_ms: int) -> None:
     """
     if isinstance(start, AtTimestamp) and start.epoch_ms > now_ms + CLOCK_MARGIN_MS:
         raise OptionError(f"'start' accepts a time that is past; got {start}.")
-
-
-def parse_mode(text: Literal["taking", "assigned"] | None) -> Mode | None:
-    """
-    Return the mode that the user has set, if any.
-
-    Raises:
-        OptionError: There is no such mode.
-    """
-    if text is None:
-        return None
-    try:
-        return Mode(text)
-    except ValueError:
-        raise refused("mode", "'taking' or 'assigned'", text) from None

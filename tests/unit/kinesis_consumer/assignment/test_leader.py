@@ -19,24 +19,22 @@ from support.shared_leases import SharedTime, UnreliableTable, WorkerClock, leas
 class Group:
     """Worker `w1` leads a group. Others report that they are alive, and renew their leases."""
 
-    def __init__(self, *leases: Lease, legacy: bool = False) -> None:
+    def __init__(self, *leases: Lease) -> None:
         self.time = SharedTime()
         self.wall = FakeClock()
         self.memory = MemoryTable()
-        self.metrics = MemoryTable(key_name="wid") if legacy else self.memory
         self.table = UnreliableTable(self.memory, self.time)
         put_leases(self.memory, leases)
         clock = WorkerClock(self.time, 77.0)
         self.lock = LeaderLock("w1", self.memory, clock, random.Random(0), 10.0)
-        tables = (self.metrics,) if legacy else ()
-        self.leader = Leader("w1", self.table, tables, self.lock, clock, self.wall, 10.0)
+        self.leader = Leader("w1", self.table, self.lock, clock, self.wall, 10.0)
 
     def live(self, *workers: str, seconds: float = 1.0, renewing: Sequence[str] = ()) -> None:
         """Let time pass. *workers* report at its end, and *renewing* renew their leases."""
         self.time.now += seconds
         self.wall.now += seconds
         for worker in workers:
-            self.metrics.update(report_alive(worker, self.wall.now))
+            self.memory.update(report_alive(worker, self.wall.now))
         for lease in leases_in(self.memory):
             if lease.actual_owner in renewing:
                 self.memory.update(renew(lease))
@@ -67,14 +65,6 @@ def test_the_leader_assigns_new_leases_to_the_workers_that_report() -> None:
     assert run.workers == {"w1", "w2"}
     assert sorted(group.owners(), key=str) == ["w1", "w1", "w2", "w2"]
     assert [lease.counter for lease in leases_in(group.memory)] == [1, 1, 1, 1]
-
-
-def test_reports_are_read_from_the_table_of_older_versions() -> None:
-    """There they have a table of their own."""
-    group = Group(make_lease(0), make_lease(1), legacy=True)
-    group.live("w2")
-    group.run()
-    assert sorted(group.owners(), key=str) == ["w1", "w2"]
 
 
 def test_a_lease_whose_worker_died_is_assigned_after_one_duration() -> None:
@@ -280,12 +270,12 @@ def test_an_overdue_lease_may_change_meanwhile() -> None:
     """The end of a hand-over is a change of owners, which the assignment does not overwrite."""
     leaving = make_lease(0, "w2", checkpoint_owner="w3", counter=1)
     group = Group(leaving)
-    group.live("w2")
+    group.live("w2", "w3")
     group.run()
     for _ in range(39):
-        group.live("w2", renewing=["w3"])
+        group.live("w2", "w3", renewing=["w3"])
         assert group.run().done == ()
-    group.live("w2", renewing=["w3"])
+    group.live("w2", "w3", renewing=["w3"])
     group.table.fates = ["", lambda: group.memory.update(assign(leases_in(group.memory)[0], "w2"))]
     assert len(group.run().refused) == 1
     assert group.owners() == ["w2"]

@@ -273,17 +273,6 @@ def test_a_malformed_lock_is_taken_over_in_the_end(locks: Locks) -> None:
     assert lock.step()
 
 
-def test_the_lock_may_be_in_the_table_of_older_versions() -> None:
-    """Its key has another name there, which only the table knows."""
-    locks = Locks(memory=MemoryTable(key_name="key"))
-    first, second = locks.add("w1"), locks.add("w2")
-    assert first.step()
-    assert locks.item()["key"] == "Leader"
-    assert not second.step()
-    first.release()
-    assert second.step()
-
-
 def test_a_lock_that_is_found_again_is_valid_from_when_it_was_sent() -> None:
     """Others have counted from its first sight meanwhile."""
     locks = Locks()

@@ -53,20 +53,12 @@ def test_a_failed_report_is_an_error() -> None:
         MetricsWriter("w1", table, FakeClock()).write()
 
 
-def test_reports_are_read_from_tables_of_both_layouts() -> None:
-    """The tables of 3.0 to 3.4 have another key and no types of items."""
-    assert read_report({"wid": "w1", "lut": ALIVE}) == WorkerReport("w1", ALIVE)
-    legacy = MemoryTable(key_name="wid")
-    MetricsWriter("w2", legacy, FakeClock()).write()
-    assert [read_report(item) for item in legacy.scan()] == [WorkerReport("w2", ALIVE, 25.0)]
-
-
 def test_other_items_are_no_reports() -> None:
     """Leases, locks, and items without a time are passed over."""
     assert read_report({"leaseKey": "shardId-0", "checkpoint": "LATEST", "lut": ALIVE}) is None
     assert read_report({"leaseKey": "Leader", "entityType": "LEADER", "lut": ALIVE}) is None
     assert read_report({"leaseKey": "w1", "entityType": "WORKER_METRIC_STATS"}) is None
-    assert read_report({"wid": "w1", "lut": "soon"}) is None
+    assert read_report({"leaseKey": "w1", "entityType": "WORKER_METRIC_STATS", "lut": "soon"}) is None
 
 
 def roster(updated: int, working: Collection[str] = ("w1",)) -> Roster:
@@ -139,13 +131,6 @@ def test_a_worker_that_ended_is_not_active() -> None:
     seen = roster(ALIVE)
     seen.look([], 1.0, WALL_S + 1)
     assert seen.active(1.0) == set()
-
-
-def test_the_newest_of_two_reports_counts() -> None:
-    """While a group moves to one table, a worker may have a report in each of two tables."""
-    seen = Roster()
-    seen.look([WorkerReport("w1", ALIVE), WorkerReport("w1", ALIVE - 500)], 0.0, WALL_S)
-    assert seen.active(0.0) == {"w1"}
 
 
 def test_reports_are_forgotten_after_a_day() -> None:

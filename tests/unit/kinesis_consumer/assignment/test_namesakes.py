@@ -8,10 +8,10 @@ import pytest
 from attrs import evolve
 
 from kinesis_consumer import GroupSettings, WorkerNameInUseError
-from kinesis_consumer.assignment import Mode, Namesakes, WorkerReport
+from kinesis_consumer.assignment import Namesakes, WorkerReport
 from kinesis_consumer.leases import assign, new_item, release
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import GroupTables, await_own_name
+from kinesis_consumer.worker import await_own_name
 from kinesis_core.leases import Lease
 from support.consumer_groups import fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock
@@ -139,14 +139,13 @@ def test_one_of_two_processes_goes_on(mine: str, other: str, *, holds_any: bool,
         assert not namesakes.may_take(last, holds_any=holds_any)
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_two_processes_that_start_at_once(mode: Mode) -> None:
+def test_two_processes_that_start_at_once() -> None:
     """Neither sees the other at its start. No lease is held by both, one of them ends, and the other one then reads all shards."""
     clock, table, stream = FakeClock(), MemoryTable(), new_stream(4)
     fill(stream, 40)
     settings = GroupSettings(lease_duration_s=DURATION_S)
     running = {
-        name: new_group(stream, table, settings=settings, worker="host-1", clock=clock, mode=mode)._threads
+        name: new_group(stream, table, settings=settings, worker="host-1", clock=clock)._threads
         for name in "AB"
     }
     errors: list[str] = []
@@ -183,19 +182,18 @@ def test_marks_of_a_process_that_was_killed() -> None:
         table.create(lease.key, new_item(lease))
         table.update(Update(lease.key, {}, {"leaseOwner": owner, "workerProcess": mark("old")}))
     before = leases_of(table)
-    await_own_name(threads.worker.leases, GroupTables(table), list(before.values()), lambda call: call())
+    await_own_name(threads.worker.leases, list(before.values()), lambda call: call())
     assert [lease.process for lease in leases_of(table).values()] == [None, mark("old")]
     assert [lease.counter for lease in leases_of(table).values()] == [
         lease.counter for lease in before.values()
     ]
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_the_name_of_a_worker_that_was_closed(mode: Mode) -> None:
+def test_the_name_of_a_worker_that_was_closed() -> None:
     """The next process with that name gets the leases at once: they carry no mark any more."""
     clock, table, stream = FakeClock(), MemoryTable(), new_stream(4)
     for _ in range(2):
-        threads = new_group(stream, table, worker="host-1", clock=clock, mode=mode)._threads
+        threads = new_group(stream, table, worker="host-1", clock=clock)._threads
         for _ in range(3):
             threads.coordinator.step()
             clock.sleep(2)
@@ -206,9 +204,7 @@ def test_the_name_of_a_worker_that_was_closed(mode: Mode) -> None:
 def test_the_one_that_ends_lets_no_lease_of_the_other_go() -> None:
     """At its end a worker lets the leases go that name it. Those of another process stay."""
     clock, table, stream = FakeClock(), MemoryTable(), new_stream(2)
-    first, second = (
-        new_group(stream, table, worker="host-1", clock=clock, mode=Mode.ASSIGNED)._threads for _ in range(2)
-    )
+    first, second = (new_group(stream, table, worker="host-1", clock=clock)._threads for _ in range(2))
     for _ in range(3):
         first.coordinator.step()
         clock.sleep(2)

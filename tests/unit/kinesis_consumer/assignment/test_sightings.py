@@ -31,25 +31,13 @@ def test_a_counter_that_changes_is_a_renewal() -> None:
     """The duration of a lease counts from the last look that found another counter."""
     renewed = evolve(OWNED, counter=6)
     sightings = seen((100.0, OWNED), (109.0, renewed), (112.0, renewed))
-    assert sightings.unchanged_s(renewed, 112.0) == 3.0
     assert not sightings.is_expired(renewed, 118.9)
     assert sightings.is_expired(renewed, 119.0)
 
 
-def test_an_unowned_lease_is_available_at_once() -> None:
-    """A lease without an owner is available, and has not expired: nobody has failed to renew it."""
-    sightings = seen((100.0, UNOWNED))
-    assert sightings.is_available(UNOWNED, 100.0)
-    assert not sightings.is_expired(UNOWNED, 200.0)
-
-
-def test_a_new_lease_without_an_owner_is_very_old() -> None:
-    """Nobody has ever had it. A lease that was released is not very old."""
-    assert seen((100.0, UNOWNED)).is_very_old(UNOWNED, 100.0)
-    released = evolve(OWNED, owner=None, counter=6)
-    sightings = seen((100.0, OWNED), (101.0, released))
-    assert not sightings.is_very_old(released, 131.0)
-    assert sightings.is_very_old(released, 131.1)
+def test_a_lease_without_an_owner_does_not_expire() -> None:
+    """Nobody has failed to renew it."""
+    assert not seen((100.0, UNOWNED)).is_expired(UNOWNED, 200.0)
 
 
 def test_the_worker_of_a_handover_is_the_one_that_reads() -> None:

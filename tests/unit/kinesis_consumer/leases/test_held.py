@@ -27,7 +27,7 @@ def held(shard: OneShard) -> HeldLease:
 
 
 def others_take(shard: OneShard) -> None:
-    assert shard.table.table.update(updates.take(shard.lease(), "another")) is not None
+    assert shard.table.table.update(updates.assign(shard.lease(), "another")) is not None
 
 
 def test_renewals_grow_the_counter(shard: OneShard, held: HeldLease) -> None:
@@ -65,6 +65,14 @@ def test_a_taken_lease_is_lost(shard: OneShard, held: HeldLease) -> None:
     """A renewal fails when another worker has taken the lease, and says who."""
     others_take(shard)
     with pytest.raises(LeaseLostError, match="worker another has it"):
+        held.renew()
+    assert not held.is_ours
+
+
+def test_a_lease_whose_owner_was_changed_by_hand_is_lost(shard: OneShard, held: HeldLease) -> None:
+    """The counter is the same, so a write succeeds. It is the last one: a lease that names another worker is not renewed."""
+    shard.table.table.update(Update(held.key, {}, {"leaseOwner": "another"}))
+    with pytest.raises(LeaseLostError, match="its owner was changed to another by hand"):
         held.renew()
     assert not held.is_ours
 

@@ -21,7 +21,7 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.leases import OWNER_INDEX, OwnerIndex, TableClient
+from kinesis_core.leases import OWNER_INDEX, TableClient
 from support.fake_stream import FakeClock
 from support.item_tables import Servers, open_dynamo_table
 
@@ -221,24 +221,19 @@ def test_a_table_of_an_older_kcl(endpoint_url: str) -> None:
 
 @pytest.mark.tests
 def test_a_table_with_another_key(endpoint_url: str) -> None:
-    """Tables of the KCL with another key have no index, and items have that key."""
-    table = open_dynamo_table(endpoint_url, "dynamo-state", key_name="key", with_index=True)
-    assert table.owner_index is OwnerIndex.NONE
-    table.prepare()
-    assert not describe(table).get("GlobalSecondaryIndexes")
-    assert table.create("Leader", {"leaseOwner": "a"})
-    assert table.update(Update("Leader", {"key": "Leader"}, add={"n": 1})) == {
-        "key": "Leader",
-        "leaseOwner": "a",
-        "n": 1,
-    }
-    assert [item["key"] for item in table.scan()] == ["Leader"]
+    """It is no table of leases."""
     leases = open_dynamo_table(endpoint_url, "dynamo-state")
+    key = {"AttributeName": "key"}
+    leases.client.client.create_table(
+        TableName="dynamo-state",
+        KeySchema=[{**key, "KeyType": "HASH"}],
+        AttributeDefinitions=[{**key, "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
     with pytest.raises(
         TableLayoutError, match="'application' names a table with the key key; the key of a lease"
     ):
         leases.prepare()
-    table.close()
     leases.close()
 
 

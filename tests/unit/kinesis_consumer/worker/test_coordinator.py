@@ -6,12 +6,9 @@ import pytest
 from attrs import define
 
 from kinesis_consumer import GroupSettings
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.assignment.lock import LEADER
-from kinesis_consumer.leases import new_item, renew
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
-from kinesis_core.leases import LEASE_OWNER, OLDEST, Lease
 from kinesis_core.model import Shard
 from support.consumer_groups import QUICK, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
@@ -36,41 +33,19 @@ class Unlisted(FakeStream):
         return super().list_shards()
 
 
-@pytest.mark.parametrize(("worker", "creates"), [("wa", False), ("wb", False), ("wc", True)])
-def test_one_worker_creates_what_is_missing(worker: str, creates: bool) -> None:
-    """In a group without a leader, it is the owner of leases that workers of a KCL expect to do it, too."""
-    stream, table, clock = new_stream(4), MemoryTable(), FakeClock()
-    listed: list[Shard] = sorted(stream.list_shards(), key=lambda shard: shard.shard_id)
-    for shard, owner in zip(listed, ("wa", "wb", "wc"), strict=False):
-        lease = Lease(shard.shard_id, OLDEST, hash_range=(shard.hash_start, shard.hash_end))
-        table.create(lease.key, {**new_item(lease), LEASE_OWNER: owner})
-    group = new_group(stream, table, worker=worker, clock=clock, mode=Mode.TAKING)
-    for _ in range(4):
-        group._threads.coordinator.step()
-        clock.now += 30
-        for lease in leases_of(table).values():
-            if lease.owner != worker:
-                assert table.update(renew(lease)) is not None
-    assert (listed[3].shard_id in leases_of(table)) is creates
-
-
-@pytest.mark.parametrize("mode", [Mode.ASSIGNED, Mode.TAKING])
-def test_a_listing_that_fails_for_good_ends_the_group(mode: Mode) -> None:
+def test_a_listing_that_fails_for_good_ends_the_group() -> None:
     """Nobody would read new shards without it. The program gets the error."""
     stream = Unlisted.of(AccessDeniedError("ListShards is not allowed.", "AccessDeniedException"))
-    coordinator = new_group(stream, clock=FakeClock(), mode=mode)._threads.coordinator
+    coordinator = new_group(stream, clock=FakeClock())._threads.coordinator
     with pytest.raises(AccessDeniedError, match="ListShards is not allowed"):
         coordinator.step()
 
 
-@pytest.mark.parametrize("mode", [Mode.ASSIGNED, Mode.TAKING])
-def test_a_listing_that_fails_is_warned_of_and_made_again(
-    mode: Mode, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_listing_that_fails_is_warned_of_and_made_again(caplog: pytest.LogCaptureFixture) -> None:
     """The leases are created once Kinesis lists the shards."""
     stream, table = Unlisted.of(UnavailableError("ListShards failed.", "InternalFailure")), MemoryTable()
     clock = FakeClock()
-    coordinator = new_group(stream, table, clock=clock, mode=mode)._threads.coordinator
+    coordinator = new_group(stream, table, clock=clock)._threads.coordinator
     coordinator.step()
     warned = [line for line in caplog.messages if line.startswith("coordination.failed task=creation")]
     assert len(warned) == 1

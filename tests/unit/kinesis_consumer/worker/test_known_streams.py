@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kinesis_consumer import ConsumerGroup
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.leases import assign, new_item
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_core.leases import LEASE_OWNER, OLDEST, Item, Lease
@@ -29,14 +28,14 @@ class Table(MemoryTable):
 class Group:
     """Workers in one thread, each with its streams."""
 
-    def __init__(self, mode: Mode) -> None:
-        self.clock, self.table, self.mode = FakeClock(), Table("billing"), mode
+    def __init__(self) -> None:
+        self.clock, self.table = FakeClock(), Table("billing")
         self.streams: dict[str, FakeStream] = {ORDERS: new_stream(4), TEAS: new_stream(4)}
         self.members: dict[str, ConsumerGroup] = {}
 
     def join(self, name: str, *streams: str) -> ConsumerGroup:
         named = {stream_id: self.streams[stream_id] for stream_id in streams}
-        group = new_group(named, self.table, worker=name, clock=self.clock, mode=self.mode)
+        group = new_group(named, self.table, worker=name, clock=self.clock)
         self.members[name] = group
         return group
 
@@ -56,10 +55,9 @@ def ignored(caplog: pytest.LogCaptureFixture) -> list[str]:
     return sorted(text for text in caplog.messages if text.startswith("stream.ignored"))
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_a_stream_is_read_by_those_that_name_it(mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
-    """A worker that knows less takes nothing else, whoever leads, and warns once. After that no lease moves."""
-    group = Group(mode)
+def test_a_stream_is_read_by_those_that_name_it() -> None:
+    """A worker that knows less takes nothing else, whoever leads. After that no lease moves."""
+    group = Group()
     group.join("both", ORDERS, TEAS)
     group.run(10)
     group.join("old-1", ORDERS)
@@ -69,15 +67,11 @@ def test_a_stream_is_read_by_those_that_name_it(mode: Mode, caplog: pytest.LogCa
     group.run(60)
     assert group.owners(TEAS) == ["both"] * 4
     assert group.table.switches == switches
-    if mode is Mode.TAKING:
-        wanted = [f"stream.ignored stream={TEAS} worker={name}" for name in ("old-1", "old-2")]
-        assert ignored(caplog) == wanted
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_a_stream_waits_for_a_worker_that_names_it(mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_stream_waits_for_a_worker_that_names_it(caplog: pytest.LogCaptureFixture) -> None:
     """Leases of a stream that nobody names stay without an owner and without writes, and go to the next worker that names it."""
-    group = Group(mode)
+    group = Group()
     group.join("both", ORDERS, TEAS)
     group.run(10)
     group.members.pop("both")._threads.coordinator.close()
@@ -97,7 +91,7 @@ def test_a_stream_waits_for_a_worker_that_names_it(mode: Mode, caplog: pytest.Lo
 
 def test_a_leader_that_gives_any_lease_to_anybody(caplog: pytest.LogCaptureFixture) -> None:
     """A lease of another stream that a KCL's leader gives to a worker is let go, with one warning for the stream."""
-    group = Group(Mode.ASSIGNED)
+    group = Group()
     worker = group.join("old", ORDERS)._threads.worker
     for shard in range(3):
         lease = Lease(f"shardId-{shard:012}", OLDEST, TEAS)

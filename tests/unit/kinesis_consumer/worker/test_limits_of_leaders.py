@@ -8,12 +8,11 @@ from collections.abc import Mapping
 import pytest
 from attrs import define, field
 
-from kinesis_consumer.assignment import Mode
 from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import MemoryTable
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupTables, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Source, Worker
 from kinesis_core.model import TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
@@ -34,7 +33,7 @@ class Group:
         clock = FakeClock()
         return Group(FakeStream(clock).create(shards), clock, settings or GroupSettings())
 
-    def join(self, name: str, mode: Mode | None = None) -> Coordinator:
+    def join(self, name: str) -> Coordinator:
         rng = random.Random(1)
         pages = ShardPages.of("orders", self.stream, PlanSettings(), self.clock, rng)
         pages.begin()
@@ -42,7 +41,7 @@ class Group:
         worker = LeaseHolder(name, self.table, sources, self.settings, self.clock, Callbacks())
         self.workers[name] = Worker(worker)
         keeper = LeaseKeeper(self.table, {None: self.stream}, TrimHorizon(), self.clock)
-        return Coordinator(worker, GroupTables(self.table), keeper, self.clock, self.clock, rng, mode)
+        return Coordinator(worker, keeper, self.clock, self.clock, rng)
 
     def run(self, *members: Coordinator, seconds: float) -> None:
         for _ in range(round(seconds * 2)):
@@ -93,29 +92,27 @@ def unassigned(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [text for text in caplog.messages if text.startswith("shards.unassigned")]
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_shards_that_nobody_may_read_are_logged(mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
+def test_shards_that_nobody_may_read_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Once for each number, after it has stayed for the duration of a lease, and not while somebody has room."""
     group = Group.of(4, GroupSettings(max_leases=1))
-    first = group.join("first", mode)
+    first = group.join("first")
     group.run(first, seconds=8)
     assert unassigned(caplog) == []
     group.run(first, seconds=60)
     assert unassigned(caplog) == ["shards.unassigned shards=3 max_leases=1"]
-    second = group.join("second", mode)
+    second = group.join("second")
     group.run(first, second, seconds=60)
     assert "shards.unassigned shards=2 max_leases=1" in unassigned(caplog)
-    others = [group.join(name, mode) for name in ("third", "fourth")]
+    others = [group.join(name) for name in ("third", "fourth")]
     caplog.clear()
     group.run(first, second, *others, seconds=60)
     assert unassigned(caplog) == []
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_shards_that_wait_for_a_worker_are_not_logged(mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
+def test_shards_that_wait_for_a_worker_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Those of a dead worker wait until its leases expire. The others then have room for them."""
     group = Group.of(4, GroupSettings(max_leases=4))
-    first, second = group.join("first", mode), group.join("second", mode)
+    first, second = group.join("first"), group.join("second")
     group.run(first, second, seconds=30)
     group.run(first, seconds=60)
     assert len(first.worker.shards.held()) == 4

@@ -36,7 +36,7 @@ class OneWorker:
         )
         sources: Mapping[str | None, Source] = {None: Source("orders", pages, shard.stream)}
         one.worker = Worker(LeaseHolder("w", shard.table, sources, shard.settings, shard.clock, callbacks))
-        one.worker.leases.gain(read_lease(one.write(updates.take(shard.lease(), "w"))), shard.clock.now_s())
+        one.worker.leases.gain(read_lease(one.write(updates.assign(shard.lease(), "w"))), shard.clock.now_s())
         return one
 
     def requested(self) -> None:

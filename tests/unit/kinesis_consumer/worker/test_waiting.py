@@ -33,7 +33,7 @@ class Waiter:
         worker = Worker(holder)
         lease = Lease(children[0], OLDEST, parents=(shard.shard_id,))
         shard.table.create(lease.key, new_item(lease))
-        taken = shard.table.update(updates.take(lease, worker.leases.name))
+        taken = shard.table.update(updates.assign(lease, worker.leases.name))
         assert taken is not None
         worker.leases.gain(read_lease(taken), shard.clock.now_s())
         return Waiter(shard, children, worker)

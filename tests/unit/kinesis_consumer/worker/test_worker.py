@@ -31,7 +31,7 @@ def worker_with_a_lease(
     source = Source("orders", pages, shard.stream)
     callbacks = callbacks or Callbacks()
     worker = Worker(LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, callbacks))
-    item = shard.table.update(updates.take(shard.lease(), worker.leases.name))
+    item = shard.table.update(updates.assign(shard.lease(), worker.leases.name))
     assert item is not None
     worker.leases.gain(read_lease(item), shard.clock.now_s())
     return worker, shard

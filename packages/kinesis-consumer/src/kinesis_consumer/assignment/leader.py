@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, field, frozen
 
 from kinesis_consumer.assignment.balancing import Assign, Decision, decide
 from kinesis_consumer.assignment.items import read_leases
 from kinesis_consumer.assignment.lock import LeaderLock
-from kinesis_consumer.assignment.metrics import UPDATED, Roster, WorkerReport, read_report
+from kinesis_consumer.assignment.metrics import UPDATED, Roster, read_report
+from kinesis_consumer.assignment.older_kcl import OlderWorkers
 from kinesis_consumer.assignment.sightings import Sightings
 from kinesis_consumer.leases import assign, begin_hand_over
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
-from kinesis_core.leases import Item, Lease
+from kinesis_core.leases import Lease
 
 HAND_OVER_S = 30.0
 FAILURES = 3
@@ -57,8 +58,6 @@ class Leader:
 
     worker: str
     table: ItemTable
-    metrics_tables: Sequence[ItemTable]
-    """Further tables with reports of workers. There are none where the table of leases has them."""
     lock: LeaderLock
     clock: Clock
     wall_clock: Clock
@@ -76,17 +75,20 @@ class Leader:
     """Whether this worker can read the shard of a lease."""
     _sightings: Sightings = field(init=False)
     _roster: Roster = field(factory=Roster, init=False)
+    _older: OlderWorkers = field(init=False)
     _failures: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         # A KCL looks for leases that were given to it every ten seconds only.
         self._sightings = Sightings(self.duration_s, discovery_s=self.duration_s)
+        self._older = OlderWorkers(self.table.name, self.worker)
 
     def watch(self) -> None:
         """
         Scan, and change nothing. A worker that may soon be the leader does so, to know by then which leases stand still.
 
         Raises:
+            GroupStateError: As for `run`.
             ServiceError: The table failed.
         """
         self._look()
@@ -96,6 +98,7 @@ class Leader:
         Scan, decide and write. Returns what was done; None if this worker is not the leader.
 
         Raises:
+            GroupStateError: A worker of an older KCL renews its leases in this table. Nothing was written since it did.
             ServiceError: A table or the stream failed. The next run does what is left. After three failures in a row the
                 lock is given up.
         """
@@ -144,10 +147,8 @@ class Leader:
 
     def _look(self) -> _View:
         items = self.table.scan()
-        reports = [
-            *_reports(items),
-            *(each for table in self.metrics_tables for each in _reports(table.scan())),
-        ]
+        self._older.look(items)
+        reports = [report for report in map(read_report, items) if report]
         leases, malformed = read_leases(items)
         now_s = self.clock.now_s()
         self._sightings.look(leases, now_s)
@@ -180,12 +181,7 @@ class Leader:
 
     def _delete_forgotten(self) -> None:
         for report in self._roster.forgotten(self.clock.now_s()):
-            for table in (self.table, *self.metrics_tables):
-                table.delete(report.worker, {UPDATED: report.updated})
-
-
-def _reports(items: Iterable[Item]) -> list[WorkerReport]:
-    return [report for report in map(read_report, items) if report]
+            self.table.delete(report.worker, {UPDATED: report.updated})
 
 
 def _update_of(decision: Decision) -> Update:

@@ -17,8 +17,6 @@ from kinesis_core.clock import Clock
 from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, Value
 
 WORKER_METRICS = "WORKER_METRIC_STATS"
-WORKER_ID = "wid"
-"""The key of the table of metrics of the KCL 3.0 to 3.4."""
 UPDATED = "lut"
 SUPPORTS_ONE_TABLE = 1
 ACTIVE_S = 60.0
@@ -78,11 +76,9 @@ def report_alive(
 
 def read_report(item: Item) -> WorkerReport | None:
     """Return the report in *item*; None if it is another item, or malformed."""
-    worker = item.get(WORKER_ID)
-    if worker is None and item.get(ENTITY_TYPE) == WORKER_METRICS:
-        worker = item.get(LEASE_KEY)
-    updated = item.get(UPDATED)
-    if not isinstance(worker, str) or not isinstance(updated, (int, float)):
+    worker, updated = item.get(LEASE_KEY), item.get(UPDATED)
+    is_report = item.get(ENTITY_TYPE) == WORKER_METRICS
+    if not is_report or not isinstance(worker, str) or not isinstance(updated, (int, float)):
         return None
     properties = item.get(_PROPERTIES)
     known = properties if isinstance(properties, dict) else {}
@@ -151,19 +147,10 @@ class Roster:
     def look(
         self, reports: Iterable[WorkerReport], now_s: float, wall_s: float, working: Collection[str] = ()
     ) -> None:
-        """
-        Remember *reports*, which are those of all workers. A worker may have one in each of two tables.
-
-        *working* are the workers that have leases.
-        """
-        newest: dict[str, WorkerReport] = {}
-        for report in reports:
-            newest[report.worker] = max(
-                report, newest.get(report.worker, report), key=lambda each: each.updated
-            )
+        """Remember *reports*, which are those of all workers. *working* are the workers that have leases."""
         self._seen = {
-            worker: _look(self._seen.get(worker), report, now_s, wall_s, worker in working)
-            for worker, report in newest.items()
+            each.worker: _look(self._seen.get(each.worker), each, now_s, wall_s, each.worker in working)
+            for each in reports
         }
 
     def suspect(self, workers: Iterable[str]) -> None:

@@ -45,6 +45,17 @@ def _new_process() -> str:
     return uuid.uuid4().hex[:_DIGITS]
 
 
+def _digest(worker: str) -> str:
+    """Return what stands for the name of a worker, which may be long."""
+    return sha256(worker.encode()).hexdigest()[:_DIGITS]
+
+
+def is_marked(lease: Lease) -> bool:
+    """Return whether the worker that has *lease* has marked it, as all workers of this package do."""
+    _, _, digest = (lease.process or "").partition(" ")
+    return lease.actual_owner is not None and digest == _digest(lease.actual_owner)
+
+
 @define
 class Namesakes:
     """What one worker knows of other processes with its name. Not thread-safe."""
@@ -60,7 +71,7 @@ class Namesakes:
     @property
     def mark(self) -> Item:
         """What a lease gets that this process takes."""
-        return {PROCESS: f"{self.process} {self._digest}"}
+        return {PROCESS: f"{self.process} {_digest(self.worker)}"}
 
     def has(self, lease: Lease) -> bool:
         """Return whether another process with the name of this worker has marked *lease*."""
@@ -121,12 +132,7 @@ class Namesakes:
     def _marked_by(self, lease: Lease) -> str | None:
         """Return the process that has taken *lease* under the name of this worker, if any."""
         process, _, digest = (lease.process or "").partition(" ")
-        return process if digest == self._digest else None
-
-    @property
-    def _digest(self) -> str:
-        """What stands for the name of the worker, which may be long."""
-        return sha256(self.worker.encode()).hexdigest()[:_DIGITS]
+        return process if digest == _digest(self.worker) else None
 
     def _look(self, lease: Lease, process: str) -> _Sighting:
         seen, now_s = self._seen.get(lease.key), self.clock.now_s()

@@ -18,7 +18,7 @@ class _Sighting:
 
     counter: int
     changed_s: float
-    """When the counter was first seen with this value. Never: minus infinity."""
+    """When the counter was first seen with this value."""
     owners: tuple[str | None, str | None]
     owners_s: float
     """When these owners were first seen."""
@@ -45,25 +45,13 @@ class Sightings:
         """Remember *leases*, which are all leases of the table. *now_s* is the time *after* they were read."""
         self._seen = {lease.key: _look(self._seen.get(lease.key), lease, now_s) for lease in leases}
 
-    def unchanged_s(self, lease: Lease, now_s: float) -> float:
-        """Return for how long the counter of *lease* has not changed. Infinity for a lease that never had a worker."""
-        seen = self._seen.get(lease.key)
-        return now_s - seen.changed_s if seen else 0.0
-
     def is_expired(self, lease: Lease, now_s: float) -> bool:
         """Return whether *lease* has a worker that does not renew it any more."""
-        if lease.actual_owner is None or lease.key not in self._seen:
+        seen = self._seen.get(lease.key)
+        if lease.actual_owner is None or seen is None:
             return False
-        grace_s = 0.0 if self._seen[lease.key].is_confirmed else self.discovery_s
-        return self.unchanged_s(lease, now_s) >= self.duration_s + grace_s
-
-    def is_available(self, lease: Lease, now_s: float) -> bool:
-        """Return whether no worker has *lease*."""
-        return lease.actual_owner is None or self.is_expired(lease, now_s)
-
-    def is_very_old(self, lease: Lease, now_s: float) -> bool:
-        """Return whether nobody has wanted *lease* for a long time."""
-        return self.unchanged_s(lease, now_s) > 3 * self.duration_s
+        grace_s = 0.0 if seen.is_confirmed else self.discovery_s
+        return now_s - seen.changed_s >= self.duration_s + grace_s
 
     def hand_over_s(self, lease: Lease, now_s: float) -> float:
         """Return for how long *lease* is being handed over by its worker to the next one, as far as this process knows."""
@@ -74,8 +62,7 @@ class Sightings:
 def _look(last: _Sighting | None, lease: Lease, now_s: float) -> _Sighting:
     owners = lease.owner, lease.checkpoint_owner
     if last is None:
-        changed_s = now_s if lease.actual_owner is not None else float("-inf")
-        return _Sighting(lease.counter, changed_s, owners, now_s)
+        return _Sighting(lease.counter, now_s, owners, now_s)
     has_changed = lease.counter != last.counter
     has_new_worker = lease.actual_owner != (last.owners[1] or last.owners[0])
     return _Sighting(

@@ -11,7 +11,6 @@ from kinesis_consumer.leases.updates import (
     new_item,
     release,
     renew,
-    take,
 )
 
 __all__ = [
@@ -26,5 +25,4 @@ __all__ = [
     "new_item",
     "release",
     "renew",
-    "take",
 ]

@@ -99,6 +99,8 @@ def known(state: LeaseState, lease: Lease, worker: str) -> LeaseState:
 
 def written(state: LeaseState, lease: Lease, worker: str, sent_s: float) -> LeaseState:
     """Return the state after a write of *worker* that was sent at *sent_s*, and whose response is *lease*."""
+    if lease.actual_owner != worker:  # the counter is as expected, so no worker did this
+        return lose(state, f"its owner was changed to {lease.actual_owner or 'nobody'} by hand")
     return evolve(known(state, lease, worker), sent_s=sent_s)
 
 

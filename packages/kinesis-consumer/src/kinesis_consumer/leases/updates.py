@@ -4,7 +4,7 @@ What a write to a lease means: the change and its condition, as the KCL makes th
 The counter of a lease is its heartbeat and its version. It grows with every write but the beginning of a graceful hand-over, so that
 the renewals of the worker that hands over go on. A write of the owner expects the counter that it read last.
 
-Source: DynamoDBLeaseRefresher and DynamoDBLeaseSerializer of the KCL 2.7 and 3.5
+Source: DynamoDBLeaseRefresher and DynamoDBLeaseSerializer of the KCL 3.5
 """
 
 from __future__ import annotations
@@ -42,18 +42,6 @@ def new_item(lease: Lease) -> Item:
         **shard_attributes(lease),
         ENTITY_TYPE: LEASE,
     }
-
-
-def take(lease: Lease, worker: str, attributes: Mapping[str, Value] | None = None) -> Update:
-    """Make *worker* the owner, as the workers of the KCL 2.x do for themselves; *attributes* are written as well."""
-    is_switch = lease.owner is not None and lease.owner != worker
-    return Update(
-        lease.key,
-        expect={COUNTER: lease.counter},
-        set={LEASE_OWNER: worker, **(attributes or {})},
-        remove=(CHECKPOINT_OWNER,),
-        add={COUNTER: 1, **({OWNER_SWITCHES: 1} if is_switch else {})},
-    )
 
 
 def renew(lease: Lease, attributes: Mapping[str, Value] | None = None) -> Update:

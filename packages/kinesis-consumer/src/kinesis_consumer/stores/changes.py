@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kinesis_consumer.stores.table import Update
 from kinesis_core.errors import InvalidRequestError
-from kinesis_core.leases import Item, Value
+from kinesis_core.leases import LEASE_KEY, Item, Value
 
 
 def meets(item: Item | None, expect: Mapping[str, Value | None]) -> bool:
@@ -15,16 +15,16 @@ def meets(item: Item | None, expect: Mapping[str, Value | None]) -> bool:
     return all(found.get(name) == value for name, value in expect.items())
 
 
-def change(item: Item | None, update: Update, key_name: str) -> Item:
+def change(item: Item | None, update: Update) -> Item:
     """
     Return what *update* makes of *item*, whether or not its expectations are met. *item* stays as it is.
 
     Raises:
         InvalidRequestError: The update changes the key, or adds to an attribute that is not a number.
     """
-    if key_name in {*update.set, *update.remove, *update.add}:
-        raise _invalid(update, f"changes {key_name}, which is the key")
-    new: Item = {**(item or {key_name: update.key}), **update.set}
+    if LEASE_KEY in {*update.set, *update.remove, *update.add}:
+        raise _invalid(update, f"changes {LEASE_KEY}, which is the key")
+    new: Item = {**(item or {LEASE_KEY: update.key}), **update.set}
     for name in update.remove:
         new.pop(name, None)
     for name, number in update.add.items():

@@ -52,32 +52,19 @@ class DynamoTable:
         name: str,
         endpoint_url: str | None = None,
         *,
-        key_name: str = LEASE_KEY,
         with_index: bool = False,
         clock: Clock | None = None,
     ) -> DynamoTable:
         """
         Return the table *name* in the region of *connection*. Makes no call.
 
-        A new table of leases gets the index, and with *with_index* an existing one too. Tables with another key have none.
+        A new table gets the index, and with *with_index* an existing one too.
 
         Raises:
             CredentialsError: There are no credentials.
         """
-        client = open_client(
-            connection, name, endpoint_url, clock, key_name=key_name, named_by="Argument 'application'"
-        )
-        if key_name != LEASE_KEY:
-            return cls(client, OwnerIndex.NONE)
+        client = open_client(connection, name, endpoint_url, clock, named_by="Argument 'application'")
         return cls(client, OwnerIndex.OF_ALL_TABLES if with_index else OwnerIndex.OF_NEW_TABLES)
-
-    def sibling(self, name: str, key_name: str) -> DynamoTable:
-        """Return another table, which is reached in the same way and has no index. Makes no call."""
-        mine = self.client
-        client = TableClient(
-            name, mine.client, mine.policy, mine.clock, mine.rng, key_name=key_name, named_by=mine.named_by
-        )
-        return DynamoTable(client, OwnerIndex.NONE)
 
     @property
     def name(self) -> str:
@@ -104,17 +91,15 @@ class DynamoTable:
             "ExpressionAttributeValues": {":owner": to_dynamodb(owner)},
         }
         try:
-            return list(
-                self._pages("Query", self._boto.query, lambda item: str(item[self._key_name]), **request)
-            )
+            return list(self._pages("Query", self._boto.query, lambda item: str(item[LEASE_KEY]), **request))
         except (InvalidRequestError, TableNotFoundError) as error:
             raise self._explain(error) from error
 
     def create(self, key: str, item: Item) -> bool:
         request = {
             "TableName": self.name,
-            "Item": item_to_dynamodb({**item, self._key_name: key}),
-            **condition_request({self._key_name: None}),
+            "Item": item_to_dynamodb({**item, LEASE_KEY: key}),
+            **condition_request({LEASE_KEY: None}),
         }
         written = self.client.call_if_met("PutItem", lambda: self._boto.put_item(**request), f"item={key}")
         return written is not None
@@ -148,10 +133,9 @@ class DynamoTable:
         if "index" not in str(error):
             return error
         return InvalidRequestError(
-            f"Table {self.name} lacks the index {OWNER_INDEX}, as tables of KCL 1.x and 2.x do. A group whose leader assigns leases "
-            "needs it. Open the group with leases=DynamoLeases(add_index=True), which adds it within minutes, as a KCL 3.x does, or "
-            f"with mode='taking' if the table does not say the mode. (DynamoDB: {error.code}, request id {error.request_id or 'none'}) "
-            f"[table={self.name}]",
+            f"Table {self.name} lacks the index {OWNER_INDEX}, as tables of KCL 1.x and 2.x do. Open the group with "
+            "leases=DynamoLeases(add_index=True), which adds it within minutes, as a KCL 3.x does. "
+            f"(DynamoDB: {error.code}, request id {error.request_id or 'none'}) [table={self.name}]",
             error.code,
             error.request_id,
         )
@@ -160,12 +144,8 @@ class DynamoTable:
     def _boto(self) -> Any:
         return self.client.client
 
-    @property
-    def _key_name(self) -> str:
-        return self.client.key_name
-
     def _address(self, key: str) -> dict[str, Any]:
-        return {"TableName": self.name, "Key": {self._key_name: {"S": key}}}
+        return {"TableName": self.name, "Key": {LEASE_KEY: {"S": key}}}
 
     def _pages(
         self, operation: str, method: Callable[..., Any], read: Callable[[Item], T], **request: Any

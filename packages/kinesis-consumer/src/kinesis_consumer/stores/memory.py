@@ -22,7 +22,6 @@ class MemoryTable:
     """
 
     name: str = "memory"
-    key_name: str = LEASE_KEY
     _items: dict[str, Item] = field(factory=dict, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False, repr=False)
 
@@ -42,7 +41,7 @@ class MemoryTable:
             return [key for key, item in self._items.items() if item.get(LEASE_OWNER) == owner]
 
     def create(self, key: str, item: Item) -> bool:
-        new = {**deepcopy(item), self.key_name: key}
+        new = {**deepcopy(item), LEASE_KEY: key}
         with self._lock:
             return self._items.setdefault(key, new) is new
 
@@ -51,7 +50,7 @@ class MemoryTable:
             item = self._items.get(update.key)
             if not meets(item, update.expect):
                 return None
-            new = deepcopy(change(item, update, self.key_name))
+            new = deepcopy(change(item, update))
             self._items[update.key] = new
             return deepcopy(new)
 

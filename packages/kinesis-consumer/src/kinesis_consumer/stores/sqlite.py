@@ -54,12 +54,10 @@ class SqliteTable:
         self,
         path: str | os.PathLike[str],
         name: str,
-        key_name: str = LEASE_KEY,
         wait_s: float = WAIT_S,
         clock: Clock | None = None,
     ) -> None:
         self.name = name
-        self.key_name = key_name
         self._file = SqliteFile(path, wait_s, clock)
 
     def prepare(self) -> None:
@@ -102,7 +100,7 @@ class SqliteTable:
         with self._file.writing() as connection:
             if self._find(connection, key) is not None:
                 return False
-            self._write(connection, key, {**item, self.key_name: key})
+            self._write(connection, key, {**item, LEASE_KEY: key})
             return True
 
     def update(self, update: Update) -> Item | None:
@@ -110,7 +108,7 @@ class SqliteTable:
             item = self._find(connection, update.key)
             if not meets(item, update.expect):
                 return None
-            new = change(item, update, self.key_name)
+            new = change(item, update)
             self._write(connection, update.key, new)
             return new
 

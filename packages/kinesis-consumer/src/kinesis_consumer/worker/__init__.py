@@ -6,7 +6,6 @@ from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.own_name import await_own_name
 from kinesis_consumer.worker.streams import Source
-from kinesis_consumer.worker.tables import GroupTables
 from kinesis_consumer.worker.threads import LONGEST_WAIT_S, WorkerThreads
 from kinesis_consumer.worker.worker import Worker
 
@@ -14,7 +13,6 @@ __all__ = [
     "Arrivals",
     "Callbacks",
     "Coordinator",
-    "GroupTables",
     "LONGEST_WAIT_S",
     "LeaseCallback",
     "LeaseHolder",

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from kinesis_consumer.assignment import Leader, read_leases, read_report
+from kinesis_consumer.assignment import Leader, MetricsWriter, read_leases, read_report
 from kinesis_consumer.worker.leases import LeaseHolder
-from kinesis_consumer.worker.roles import Roles
-from kinesis_consumer.worker.tables import GroupTables
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
 from kinesis_credentials.logs import get_logger
@@ -20,7 +18,7 @@ ALIVE_S = 35.0
 
 
 def retire(
-    worker: LeaseHolder, tables: GroupTables, roles: Roles, wall_clock: Clock, *, only_idle: bool
+    worker: LeaseHolder, leader: Leader, reports: MetricsWriter, wall_clock: Clock, *, only_idle: bool
 ) -> None:
     """
     Let the leases of *worker* go, with its report and the leader's lock. Idempotent.
@@ -28,12 +26,10 @@ def retire(
     With *only_idle*, the leases of batches in hand stay. Each part is done whether or not the store fails for another one.
     """
     with ExitStack() as last_first:
-        if roles.leader is not None:
-            last_first.callback(_release_lock, roles.leader)
-        last_first.callback(_leave, worker, tables, roles, wall_clock, only_idle=only_idle)
+        last_first.callback(_release_lock, leader)
+        last_first.callback(_leave, worker, leader, wall_clock, only_idle=only_idle)
         with _survived("report"):
-            if roles.reports is not None:
-                roles.reports.delete()
+            reports.delete()
 
 
 def _release_lock(leader: Leader) -> None:
@@ -41,17 +37,14 @@ def _release_lock(leader: Leader) -> None:
         leader.lock.release()
 
 
-def _leave(
-    worker: LeaseHolder, tables: GroupTables, roles: Roles, wall_clock: Clock, *, only_idle: bool
-) -> None:
+def _leave(worker: LeaseHolder, leader: Leader, wall_clock: Clock, *, only_idle: bool) -> None:
     loads: dict[str, int] = {}
     with _survived("assignment"):
-        if roles.leader is not None:  # without a leader, others look for leases that nobody has
-            loads = loads_of_others(roles.leader, tables, wall_clock)
+        loads = loads_of_others(leader, wall_clock)
     worker.release_all(loads, only_idle=only_idle)
 
 
-def loads_of_others(leader: Leader, tables: GroupTables, wall_clock: Clock) -> dict[str, int]:
+def loads_of_others(leader: Leader, wall_clock: Clock) -> dict[str, int]:
     """
     Return how many shards each other worker reads that may be given leases; nothing if they are to be left to anybody.
 
@@ -61,8 +54,7 @@ def loads_of_others(leader: Leader, tables: GroupTables, wall_clock: Clock) -> d
     lock = leader.lock
     if lock.leader not in (None, leader.worker) and not lock.suspects_leader():
         return {str(lock.leader): 0}
-    reports_tables = [tables.leases, *([tables.legacy_reports] if tables.legacy_reports else [])]
-    items = [item for table in reports_tables for item in table.scan()]
+    items = leader.table.scan()
     reports = [report for report in map(read_report, items) if report]
     now_s = wall_clock.now_s()
     alive = {report.worker for report in reports if now_s - report.updated <= min(ALIVE_S, report.active_s)}

@@ -5,41 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from kinesis_consumer.assignment import WorkerReport, read_leases, read_report
-from kinesis_consumer.stores import ItemTable, Update
+from kinesis_consumer.stores import Update
 from kinesis_consumer.worker.leases import LeaseHolder
-from kinesis_consumer.worker.tables import GroupTables
 from kinesis_core.leases import PROCESS, Item, Lease
 
 Patiently = Callable[[Callable[[], Item | None]], Item | None]
 """Makes a call, and again while its errors are retryable."""
 
 
-def await_own_name(
-    worker: LeaseHolder, tables: GroupTables, leases: Collection[Lease], patiently: Patiently
-) -> None:
+def await_own_name(worker: LeaseHolder, leases: Collection[Lease], patiently: Patiently) -> None:
     """
     Wait as `Namesakes.await_end` does. *leases* are all leases of the table.
 
     Raises:
         WorkerNameInUseError: A process with that name runs.
-        ServiceError: A table failed.
+        ServiceError: The table failed.
     """
 
-    def get(table: ItemTable, key: str) -> list[Item]:
-        item = patiently(lambda: table.get(key))
-        return [] if item is None else [item]
-
     def look_at(key: str) -> Lease | None:
-        return next(iter(read_leases(get(tables.leases, key))[0]), None)
+        item = patiently(lambda: worker.table.get(key))
+        return next(iter(read_leases([item] if item else [])[0]), None)
 
     def find_report() -> WorkerReport | None:
-        found = [tables.leases, *([tables.legacy_reports] if tables.legacy_reports else [])]
-        reports = (read_report(item) for table in found for item in get(table, worker.name))
-        return max(filter(None, reports), key=lambda report: report.updated, default=None)
+        item = patiently(lambda: worker.table.get(worker.name))
+        return read_report(item) if item else None
 
     def clear(lease: Lease) -> Item | None:
         update = Update(lease.key, expect={PROCESS: lease.process}, remove=(PROCESS,))
-        return patiently(lambda: tables.leases.update(update))
+        return patiently(lambda: worker.table.update(update))
 
     worker.namesakes.await_end(leases, look_at, find_report)
     for lease in leases:

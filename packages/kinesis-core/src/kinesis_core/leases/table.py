@@ -109,7 +109,6 @@ def open_client(
     endpoint_url: str | None = None,
     clock: Clock | None = None,
     *,
-    key_name: str = LEASE_KEY,
     named_by: str,
 ) -> TableClient:
     """
@@ -119,7 +118,7 @@ def open_client(
         CredentialsError: There are no credentials.
     """
     client, policy, clock, rng = _parts(connection, endpoint_url, clock)
-    return TableClient(name, client, policy, clock, rng, key_name, named_by)
+    return TableClient(name, client, policy, clock, rng, named_by)
 
 
 def _parts(

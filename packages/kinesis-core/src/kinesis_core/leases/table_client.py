@@ -22,12 +22,12 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError, TableLayoutError, TableNotFoundError, UnavailableError
 from kinesis_core.leases.lease import LEASE_KEY
 from kinesis_core.leases.table_facts import (
+    KEY_REQUEST,
+    NEW_INDEX_REQUEST,
     OWNER_INDEX,
     OwnerIndex,
     TableFacts,
     index_request,
-    key_request,
-    new_index_request,
     read_table,
 )
 from kinesis_credentials.logs import get_logger
@@ -51,7 +51,6 @@ class TableClient:
     policy: RetryPolicy
     clock: Clock
     rng: random.Random
-    key_name: str = LEASE_KEY
     named_by: str = "Option 'dynamodbTableName'"
     """What names the table, for errors."""
     _budget: RetryBudget = field(factory=RetryBudget, init=False)
@@ -130,13 +129,13 @@ class TableClient:
         try:
             return self._call_with_retries(
                 "DescribeTable",
-                lambda: read_table(self.client.describe_table(TableName=self.name)["Table"], self.key_name),
+                lambda: read_table(self.client.describe_table(TableName=self.name)["Table"]),
             )
         except TableNotFoundError:
             return None
 
     def _create(self, index: OwnerIndex) -> None:
-        request = key_request(self.key_name) if index is OwnerIndex.NONE else new_index_request(self.key_name)
+        request = KEY_REQUEST if index is OwnerIndex.NONE else NEW_INDEX_REQUEST
         try:
             self._call_with_retries(
                 "CreateTable",
@@ -155,7 +154,7 @@ class TableClient:
         try:
             self.call(
                 "UpdateTable",
-                lambda: self.client.update_table(TableName=self.name, **index_request(self.key_name, table)),
+                lambda: self.client.update_table(TableName=self.name, **index_request(table)),
             )
         except ServiceError as error:
             if error.retryable or error.code == "ResourceInUseException":
@@ -170,7 +169,7 @@ class TableClient:
         if not table.has_key:
             raise TableLayoutError(
                 f"{self.named_by} names a table with the key {', '.join(table.keys)}; the key of a lease table is "
-                f"{self.key_name}, a string. Name another table: a missing one is created. [table={self.name}]",
+                f"{LEASE_KEY}, a string. Name another table: a missing one is created. [table={self.name}]",
                 table.keys,
             )
 

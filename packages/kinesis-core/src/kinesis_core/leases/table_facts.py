@@ -9,7 +9,7 @@ from typing import Any
 from attrs import field, frozen
 
 from kinesis_core.aws import read_text
-from kinesis_core.leases.lease import LEASE_OWNER
+from kinesis_core.leases.lease import LEASE_KEY, LEASE_OWNER
 
 OWNER_INDEX = "LeaseOwnerToLeaseKeyIndex"
 """The index in which a worker of the KCL 3 finds the leases that are assigned to it."""
@@ -41,18 +41,17 @@ class TableFacts:
         return self.indexes.get(OWNER_INDEX) in {"ACTIVE", "UPDATING"}
 
 
-def read_table(facts: Mapping[str, Any], key_name: str) -> TableFacts:
+def read_table(facts: Mapping[str, Any]) -> TableFacts:
     """Return the facts of a response to DescribeTable."""
     schema = facts["KeySchema"]
-    wanted = key_request(key_name)
-    is_text = wanted["AttributeDefinitions"][0] in facts["AttributeDefinitions"]
+    is_text = _attribute(LEASE_KEY) in facts["AttributeDefinitions"]
     mode = facts.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
     capacity = facts.get("ProvisionedThroughput", {})
     units = {unit: capacity.get(unit, 1) for unit in ("ReadCapacityUnits", "WriteCapacityUnits")}
     return TableFacts(
         read_text(facts, "TableStatus"),
         tuple(read_text(key, "AttributeName") for key in schema),
-        schema == wanted["KeySchema"] and is_text,
+        schema == KEY_REQUEST["KeySchema"] and is_text,
         {
             read_text(index, "IndexName"): read_text(index, "IndexStatus")
             for index in facts.get("GlobalSecondaryIndexes", ())
@@ -61,42 +60,34 @@ def read_table(facts: Mapping[str, Any], key_name: str) -> TableFacts:
     )
 
 
-def key_request(key_name: str) -> dict[str, Any]:
-    """Return the parameters of a table with this key."""
-    return {
-        "KeySchema": [{"AttributeName": key_name, "KeyType": "HASH"}],
-        "AttributeDefinitions": [{"AttributeName": key_name, "AttributeType": "S"}],
-    }
+def _attribute(name: str) -> dict[str, str]:
+    return {"AttributeName": name, "AttributeType": "S"}
 
 
-def new_index_request(key_name: str) -> dict[str, Any]:
-    """Return the parameters of a new table with this key and the index."""
-    return {
-        "KeySchema": key_request(key_name)["KeySchema"],
-        "AttributeDefinitions": _index_attributes(key_name),
-        "GlobalSecondaryIndexes": [_index(key_name)],
-    }
+def _keys(**kinds: str) -> list[dict[str, str]]:
+    return [{"AttributeName": name, "KeyType": kind} for name, kind in kinds.items()]
 
 
-def index_request(key_name: str, table: TableFacts) -> dict[str, Any]:
+KEY_REQUEST = {"KeySchema": _keys(leaseKey="HASH"), "AttributeDefinitions": [_attribute(LEASE_KEY)]}
+"""The parameters of a new table."""
+_INDEX = {
+    "IndexName": OWNER_INDEX,
+    "KeySchema": _keys(leaseOwner="HASH", leaseKey="RANGE"),
+    "Projection": {"ProjectionType": "KEYS_ONLY"},
+}
+_INDEX_ATTRIBUTES = [_attribute(LEASE_KEY), _attribute(LEASE_OWNER)]
+NEW_INDEX_REQUEST = {
+    **KEY_REQUEST,
+    "AttributeDefinitions": _INDEX_ATTRIBUTES,
+    "GlobalSecondaryIndexes": [_INDEX],
+}
+"""The parameters of a new table with the index."""
+
+
+def index_request(table: TableFacts) -> dict[str, Any]:
     """Return the parameters that add the index to *table*. It is billed as the table is."""
     capacity = {} if table.throughput is None else {"ProvisionedThroughput": dict(table.throughput)}
     return {
-        "AttributeDefinitions": _index_attributes(key_name),
-        "GlobalSecondaryIndexUpdates": [{"Create": {**_index(key_name), **capacity}}],
-    }
-
-
-def _index_attributes(key_name: str) -> list[dict[str, str]]:
-    return [{"AttributeName": name, "AttributeType": "S"} for name in (key_name, LEASE_OWNER)]
-
-
-def _index(key_name: str) -> dict[str, Any]:
-    return {
-        "IndexName": OWNER_INDEX,
-        "KeySchema": [
-            {"AttributeName": LEASE_OWNER, "KeyType": "HASH"},
-            {"AttributeName": key_name, "KeyType": "RANGE"},
-        ],
-        "Projection": {"ProjectionType": "KEYS_ONLY"},
+        "AttributeDefinitions": _INDEX_ATTRIBUTES,
+        "GlobalSecondaryIndexUpdates": [{"Create": {**_INDEX, **capacity}}],
     }

@@ -16,8 +16,7 @@ from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator, Fault, Settings
-from kinesis_emulator import Limits as ServiceLimits
+from kinesis_emulator import Emulator, Fault, Limits as ServiceLimits, Settings
 from support.injected import InjectedFaults
 from support.loops import variants
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import cbor2
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kinesis_core.aws.wire_cbor import decode_page_in_python
 from kinesis_core.errors import MalformedResponseError

@@ -7,8 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kinesis_core.aws.wire import decode_event_in_python, decode_page_in_python
 from kinesis_core.errors import MalformedResponseError

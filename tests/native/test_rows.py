@@ -6,8 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.errors import InvalidRecordError
 from kinesis_core.producing.rows import NO_KEY, Rows, check_rows, columns_of, columns_of_arrays, keys_of

@@ -11,6 +11,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -257,7 +258,7 @@ def exported(module: str) -> list[str]:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
                 return list(ast.literal_eval(value))
-    return []
+    return list(getattr(import_module(module), "__all__", []))  # `lazy_names` sets it
 
 
 def exports(facade: str) -> list[Import]:

@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_consumer.assignment import Leader, LeaderLock, LeaderRun, MetricsWriter
 from kinesis_consumer.errors import LeaseLostError

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.planning import Limits, PlanSettings
 from support.bounded_runs import Step, assert_in_order, make, moods, play, steps

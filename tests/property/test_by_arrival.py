@@ -8,8 +8,7 @@ from functools import partial
 
 import pytest
 from attrs import frozen
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kinesis_core.reading import Source, UserRecord, merge_by_arrival
 from support.waiting import PATIENCE_S

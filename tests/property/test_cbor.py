@@ -9,8 +9,7 @@ from typing import Any
 
 import cbor2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.aws import wire, wire_cbor
 from kinesis_core.errors import MalformedResponseError

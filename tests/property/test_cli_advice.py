@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_cli.advice import MERGE_BELOW, HotKey, Merge, Scale, Split, advise, halve
 from kinesis_cli.traffic import HOT, Sample

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_cli.lag.measuring import measure
 from kinesis_cli.lag.offset_log import find_batches

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kinesis_cli.records import arrived_ms, decode_line, encode_line
 from kinesis_cli.records.templates import compile_template, show_payload

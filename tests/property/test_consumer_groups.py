@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 from attrs import define, evolve, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.settings import GroupSettings

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.errors import DataLossError, StreamRecreatedError
 from kinesis_core.model import AtTimestamp, Latest, StartingPosition, StreamSummary, TrimHorizon

@@ -6,8 +6,7 @@ some are missing.
 from __future__ import annotations
 
 from attrs import frozen
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import AtTimestamp, Latest

@@ -7,8 +7,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.aws.event_stream import read_frames
 from kinesis_core.errors import MalformedResponseError

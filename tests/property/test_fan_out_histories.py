@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from itertools import chain
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.model import After, At, Offset, Record, ShardEnd, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut

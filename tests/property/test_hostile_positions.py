@@ -7,8 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import LAST_EPOCH_MS, AtTimestamp, Offset, PerStream

@@ -12,8 +12,7 @@ from typing import Any
 import attrs
 import pytest
 from botocore.credentials import Credentials
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.client import BotoStreamApi

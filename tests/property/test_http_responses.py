@@ -7,8 +7,7 @@ from http.client import HTTPResponse
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from kinesis_core.aws.http_response import receive
 

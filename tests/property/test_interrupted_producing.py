@@ -8,8 +8,7 @@ from enum import Enum
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.errors import PutError, ThrottledError, UnavailableError
 from kinesis_core.model import PutEntry, PutResponse, Shard

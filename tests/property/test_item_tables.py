@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import frozen
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kinesis_consumer.stores import ItemTable, MemoryTable, Update
 from kinesis_consumer.stores.typed_json import decode_item, encode_item

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.leases import (
     ALL_USER_RECORDS,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from attrs import evolve, frozen
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_consumer.assignment import Assign, BeginHandOver, Decision, decide
 from kinesis_core.leases import FINISHED, OLDEST, Lease

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import define, evolve, field
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_consumer.leases import life
 from kinesis_consumer.leases.life import Empty, Hand, Held, LeaseState, Out, Withdrawn

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from attrs import frozen
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.model import After, At, Record, ShardOffset
 from kinesis_core.planning.evidence import Evidence

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.options import starting_position
 from kinesis_core.planning import Limits, PlanSettings

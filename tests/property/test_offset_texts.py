@@ -6,8 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
@@ -24,8 +23,7 @@ from property.histories import (
 from support import bounded_runs
 from support.examples import examples
 from support.fake_stream import FakeClock, Mood
-from support.planned import Planned, Read
-from support.planned import everything as pairs
+from support.planned import Planned, Read, everything as pairs
 from support.slow_stream import CALL_S, SlowStream
 
 budgets = st.sampled_from([0.0, 0.5 * CALL_S, 1.5 * CALL_S, 4 * CALL_S])

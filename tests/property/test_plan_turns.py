@@ -6,8 +6,7 @@ import math
 from collections import Counter
 from itertools import pairwise
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.planning.schedule import Turn, Turns, in_turn
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aggregation import AggregateBuilder, UserRecords, is_aggregate, unpack
 from kinesis_core.model import MAX_PUT_RECORDS, PutEntry

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from attrs import define, evolve, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import FINISHED, OLDEST, Lease, LeasePublisher

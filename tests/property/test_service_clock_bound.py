@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from email.utils import formatdate
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.aws.service_clock import ServiceClock
 from support.fake_stream import FakeClock

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.model import Cut, Page
 from kinesis_core.planning import Limits, PlanSettings

@@ -8,8 +8,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from attrs import define, field
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_consumer.shards import (
     Findings,

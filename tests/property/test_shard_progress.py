@@ -7,8 +7,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import Phase, find, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, find, given, settings, strategies as st
 
 from kinesis_core.model import (
     After,

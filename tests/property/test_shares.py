@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shares import EVERYTHING, LEAST, Need, divide, divide_limits

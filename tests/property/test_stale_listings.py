@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import pytest
 from attrs import define, evolve, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.errors import StaleListingError
 from kinesis_core.model import Listing, Shard, ShardOffset, by_id

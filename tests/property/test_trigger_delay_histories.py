@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.model import Latest, Offset, TrimHorizon
 from kinesis_core.planning import BatchGate, Limits, PlanSettings

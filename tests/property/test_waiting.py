@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aws import ReadRateLimiter, RetryBudget, RetryPolicy, call_with_retries
 from kinesis_core.aws.retry import BUDGET, TOKEN_S

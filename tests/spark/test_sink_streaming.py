@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as Spark's users write it
+from pyspark.sql import (
+    DataFrame,
+    SparkSession,
+    functions as F,  # noqa: N812 - as Spark's users write it
+)
 
 from kinesis_emulator import Emulator
 from spark.sinks import PATIENCE, Feed, SinkQuery, write

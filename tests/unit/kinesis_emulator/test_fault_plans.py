@@ -8,16 +8,7 @@ from typing import Any
 import botocore.exceptions
 import pytest
 
-from kinesis_emulator import (
-    AwsError,
-    Emulator,
-    Fault,
-    FaultScript,
-    ManualClock,
-    RandomFaults,
-    Request,
-    Step,
-)
+from kinesis_emulator import AwsError, Emulator, Fault, FaultScript, ManualClock, RandomFaults, Request, Step
 
 SHARD = "shardId-000000000000"
 DAY_S = 24 * 3600

@@ -8,13 +8,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType, T
 
 from kinesis_core.errors import OptionError
 from kinesis_core.reading.arrow import BatchBuilder
-from spark_kinesis_source.schema import (
-    all_columns,
-    column_names,
-    default_schema,
-    table_options,
-    table_schema,
-)
+from spark_kinesis_source.schema import all_columns, column_names, default_schema, table_options, table_schema
 
 
 def test_arrow_and_spark_agree() -> None:

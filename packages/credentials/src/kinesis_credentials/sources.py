@@ -14,12 +14,7 @@ from botocore.utils import InstanceMetadataFetcher, resolve_imds_endpoint_mode
 
 from kinesis_credentials.chain import explain_no_metadata
 from kinesis_credentials.credentials import REFRESH_EARLY, Now
-from kinesis_credentials.errors import (
-    Attempt,
-    CredentialsError,
-    ProviderClassError,
-    SourceUnavailableError,
-)
+from kinesis_credentials.errors import Attempt, CredentialsError, ProviderClassError, SourceUnavailableError
 from kinesis_credentials.failures import LOOKUP_ERRORS, describe_response, is_passing, redact
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import ProviderClass, StaticKeys

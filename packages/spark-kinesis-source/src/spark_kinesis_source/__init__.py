@@ -13,24 +13,19 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from spark_kinesis_source.data_source import AwsKinesisDataSource, KinesisDataSource, register
-    from spark_kinesis_source.schema import all_columns, default_schema
-    from spark_kinesis_source.version import __version__
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "spark_kinesis_source.data_source": "AwsKinesisDataSource KinesisDataSource register",
-            "spark_kinesis_source.schema": "all_columns default_schema",
-            "spark_kinesis_source.version": "__version__",
-        },
+    from spark_kinesis_source.data_source import (
+        AwsKinesisDataSource as AwsKinesisDataSource,
+        KinesisDataSource as KinesisDataSource,
+        register as register,
     )
+    from spark_kinesis_source.schema import all_columns as all_columns, default_schema as default_schema
+    from spark_kinesis_source.version import __version__ as __version__
 
-__all__ = [
-    "AwsKinesisDataSource",
-    "KinesisDataSource",
-    "__version__",
-    "all_columns",
-    "default_schema",
-    "register",
-]
+lazy_names(
+    __name__,
+    {
+        "spark_kinesis_source.data_source": "AwsKinesisDataSource KinesisDataSource register",
+        "spark_kinesis_source.schema": "all_columns default_schema",
+        "spark_kinesis_source.version": "__version__",
+    },
+)

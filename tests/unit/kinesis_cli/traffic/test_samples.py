@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_cli.traffic import ABOUT, KeyTraffic, PlaceTraffic, Sample
 from kinesis_cli.traffic.samples import extended

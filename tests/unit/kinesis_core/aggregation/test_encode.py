@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aggregation import MAGIC, AggregateBuilder, UserRecords, is_aggregate, unpack
-from kinesis_core.aggregation import encode as encoding
+from kinesis_core.aggregation import (
+    MAGIC,
+    AggregateBuilder,
+    UserRecords,
+    encode as encoding,
+    is_aggregate,
+    unpack,
+)
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "aggregates" / "aws-kinesis-agg.json"
 ENOUGH = 10 * 1024 * 1024

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.leases.attributes import Item, Value, from_dynamodb, to_dynamodb
 from kinesis_core.leases.items import (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.model import LAST_EPOCH_MS, AtTimestamp, show_time
 from kinesis_core.options import starting_position

@@ -6,15 +6,7 @@ import pytest
 from attrs import evolve
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import (
-    IgnoredOption,
-    Option,
-    OptionTable,
-    Unsupported,
-    duration,
-    integer,
-    text,
-)
+from kinesis_core.options import IgnoredOption, Option, OptionTable, Unsupported, duration, integer, text
 
 FETCH = Option[int](
     name="maxRecordsPerFetch",

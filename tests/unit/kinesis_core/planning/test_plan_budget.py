@@ -8,9 +8,7 @@ import math
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import (
-    Latest,
-)
+from kinesis_core.model import Latest
 from kinesis_core.planning import Limits, PlanAhead, PlanSettings
 from support.planned import Planned
 from support.slow_stream import CALL_S, slow_stream

@@ -6,14 +6,7 @@ import math
 
 import pytest
 
-from kinesis_core.model import (
-    After,
-    AtTimestamp,
-    Latest,
-    ShardEnd,
-    ShardOffset,
-    TrimHorizon,
-)
+from kinesis_core.model import After, AtTimestamp, Latest, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import PlanSettings
 from kinesis_core.planning.schedule import Schedule, Turns, age_ms
 from support.fake_stream import FakeClock

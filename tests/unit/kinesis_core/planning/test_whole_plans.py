@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.model import (
-    Latest,
-    Offset,
-    TrimHorizon,
-)
+from kinesis_core.model import Latest, Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned, everything

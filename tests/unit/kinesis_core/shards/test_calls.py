@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 from attrs import define, field
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError

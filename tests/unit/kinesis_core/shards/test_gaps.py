@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.model import Page, Record
 from kinesis_core.shards import NO_GAP, STALLED_PAGES, Gap

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.errors import ProcessLimit
 from kinesis_core.threads import ProcessLimits, find_limits, limits

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url, validate_region_name
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import BadValueError, OptionTable, aliases_of, url

@@ -9,15 +9,7 @@ from kinesis_cli.live.meter import ShardMeter
 from kinesis_cli.live.pump import Pump
 from kinesis_cli.live.source import KinesisSource
 from kinesis_cli.live.speed import Speeds
-from kinesis_cli.live.views import (
-    Reader,
-    ReadersOf,
-    ShardLine,
-    Source,
-    StreamLine,
-    StreamView,
-    no_readers,
-)
+from kinesis_cli.live.views import Reader, ReadersOf, ShardLine, Source, StreamLine, StreamView, no_readers
 
 __all__ = [
     "KinesisSource",

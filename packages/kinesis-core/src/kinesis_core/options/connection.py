@@ -24,12 +24,7 @@ from kinesis_core.options.parsers import (
 )
 from kinesis_core.options.proxy import PROXY_ALTERNATIVES, PROXY_OPTIONS, read_proxy
 from kinesis_core.options.table import Values
-from kinesis_credentials import (
-    CredentialsError,
-    CredentialSpec,
-    find_endpoint_region,
-    resolve_region,
-)
+from kinesis_credentials import CredentialsError, CredentialSpec, find_endpoint_region, resolve_region
 
 WHERE = "Where the stream is"
 RETRIES = "Retries"

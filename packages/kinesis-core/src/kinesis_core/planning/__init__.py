@@ -8,35 +8,25 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kinesis_core.planning.discovery import Known, find_hole
-    from kinesis_core.planning.loss import certain_from_ms
-    from kinesis_core.planning.pacing import BatchGate, PlanAhead, log_planned
-    from kinesis_core.planning.planner import Planner
-    from kinesis_core.planning.settings import Limits, PlanSettings
-    from kinesis_core.planning.shard_pages import ShardPage, ShardPages
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "kinesis_core.planning.discovery": "Known find_hole",
-            "kinesis_core.planning.loss": "certain_from_ms",
-            "kinesis_core.planning.pacing": "BatchGate PlanAhead log_planned",
-            "kinesis_core.planning.planner": "Planner",
-            "kinesis_core.planning.settings": "Limits PlanSettings",
-            "kinesis_core.planning.shard_pages": "ShardPage ShardPages",
-        },
+    from kinesis_core.planning.discovery import Known as Known, find_hole as find_hole
+    from kinesis_core.planning.loss import certain_from_ms as certain_from_ms
+    from kinesis_core.planning.pacing import (
+        BatchGate as BatchGate,
+        PlanAhead as PlanAhead,
+        log_planned as log_planned,
     )
+    from kinesis_core.planning.planner import Planner as Planner
+    from kinesis_core.planning.settings import Limits as Limits, PlanSettings as PlanSettings
+    from kinesis_core.planning.shard_pages import ShardPage as ShardPage, ShardPages as ShardPages
 
-__all__ = [
-    "BatchGate",
-    "Known",
-    "Limits",
-    "PlanAhead",
-    "PlanSettings",
-    "Planner",
-    "ShardPage",
-    "ShardPages",
-    "certain_from_ms",
-    "find_hole",
-    "log_planned",
-]
+lazy_names(
+    __name__,
+    {
+        "kinesis_core.planning.discovery": "Known find_hole",
+        "kinesis_core.planning.loss": "certain_from_ms",
+        "kinesis_core.planning.pacing": "BatchGate PlanAhead log_planned",
+        "kinesis_core.planning.planner": "Planner",
+        "kinesis_core.planning.settings": "Limits PlanSettings",
+        "kinesis_core.planning.shard_pages": "ShardPage ShardPages",
+    },
+)

@@ -14,15 +14,7 @@ from contextlib import suppress
 from attrs import frozen
 
 from kinesis_core.errors import OffsetError, ThrottledError
-from kinesis_core.model import (
-    MIN_RETENTION_HOURS,
-    After,
-    At,
-    AtTimestamp,
-    Shard,
-    ShardOffset,
-    TrimHorizon,
-)
+from kinesis_core.model import MIN_RETENTION_HOURS, After, At, AtTimestamp, Shard, ShardOffset, TrimHorizon
 from kinesis_core.planning.evidence import Emptiness
 from kinesis_core.planning.loss import (
     Doubt,

@@ -15,8 +15,7 @@ A complete listing that is some moments old does no harm: new shards are found l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Set as AbstractSet
 
 from attrs import define, evolve, field, frozen
 

@@ -6,16 +6,7 @@ from itertools import islice
 
 from attrs import define, field
 
-from kinesis_core.model import (
-    After,
-    At,
-    Cut,
-    Record,
-    ShardOffset,
-    TrimHorizon,
-    drop_before,
-    is_after,
-)
+from kinesis_core.model import After, At, Cut, Record, ShardOffset, TrimHorizon, drop_before, is_after
 from kinesis_core.planning.evidence import Evidence
 from kinesis_core.planning.progress import (
     Ended,

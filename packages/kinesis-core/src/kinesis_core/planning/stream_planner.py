@@ -20,12 +20,7 @@ from attrs import define, evolve, field, frozen
 
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import (
-    InvalidRequestError,
-    StreamNotFoundError,
-    StreamNotReadyError,
-    ThrottledError,
-)
+from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, StreamNotReadyError, ThrottledError
 from kinesis_core.model import (
     OPTION_NAMES,
     After,

@@ -9,47 +9,36 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kinesis_core.reading.by_arrival import Source, merge_by_arrival, ranges_after
+    from kinesis_core.reading.by_arrival import (
+        Source as Source,
+        merge_by_arrival as merge_by_arrival,
+        ranges_after as ranges_after,
+    )
     from kinesis_core.reading.columns import (
-        COLUMNS,
-        DEFAULT_COLUMNS,
-        Column,
-        Kind,
-        UserRecord,
-        find_columns,
-        user_records,
+        COLUMNS as COLUMNS,
+        DEFAULT_COLUMNS as DEFAULT_COLUMNS,
+        Column as Column,
+        Kind as Kind,
+        UserRecord as UserRecord,
+        find_columns as find_columns,
+        user_records as user_records,
     )
-    from kinesis_core.reading.concurrent import PAGES_HELD, read_concurrently
-    from kinesis_core.reading.polling import PollingRangeReader
-    from kinesis_core.reading.settings import FanOutSettings, ReadSettings
-else:
-    __getattr__, __dir__ = lazy_names(
-        __name__,
-        {
-            "kinesis_core.reading.by_arrival": "Source merge_by_arrival ranges_after",
-            "kinesis_core.reading.columns": (
-                "COLUMNS DEFAULT_COLUMNS Column Kind UserRecord find_columns user_records"
-            ),
-            "kinesis_core.reading.concurrent": "PAGES_HELD read_concurrently",
-            "kinesis_core.reading.polling": "PollingRangeReader",
-            "kinesis_core.reading.settings": "FanOutSettings ReadSettings",
-        },
+    from kinesis_core.reading.concurrent import (
+        PAGES_HELD as PAGES_HELD,
+        read_concurrently as read_concurrently,
     )
+    from kinesis_core.reading.polling import PollingRangeReader as PollingRangeReader
+    from kinesis_core.reading.settings import FanOutSettings as FanOutSettings, ReadSettings as ReadSettings
 
-__all__ = [
-    "COLUMNS",
-    "Column",
-    "DEFAULT_COLUMNS",
-    "FanOutSettings",
-    "Kind",
-    "PAGES_HELD",
-    "PollingRangeReader",
-    "ReadSettings",
-    "Source",
-    "UserRecord",
-    "find_columns",
-    "merge_by_arrival",
-    "ranges_after",
-    "read_concurrently",
-    "user_records",
-]
+lazy_names(
+    __name__,
+    {
+        "kinesis_core.reading.by_arrival": "Source merge_by_arrival ranges_after",
+        "kinesis_core.reading.columns": (
+            "COLUMNS DEFAULT_COLUMNS Column Kind UserRecord find_columns user_records"
+        ),
+        "kinesis_core.reading.concurrent": "PAGES_HELD read_concurrently",
+        "kinesis_core.reading.polling": "PollingRangeReader",
+        "kinesis_core.reading.settings": "FanOutSettings ReadSettings",
+    },
+)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.options import (
-    Option,
-    boolean,
-    duration,
-    integer,
-)
+from kinesis_core.options import Option, boolean, duration, integer
 from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
 
 WRITING = "Writing"

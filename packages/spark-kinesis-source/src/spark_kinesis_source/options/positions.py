@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from kinesis_core.model import EndingPosition, Latest, StartingPosition, TrimHorizon
-from kinesis_core.options import (
-    WHERE,
-    Option,
-    boolean,
-    duration,
-    ending_position,
-    starting_position,
-)
+from kinesis_core.options import WHERE, Option, boolean, duration, ending_position, starting_position
 from kinesis_core.planning import PlanSettings
 
 STREAMING_START = Latest()

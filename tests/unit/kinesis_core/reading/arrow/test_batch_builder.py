@@ -8,8 +8,7 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.errors import OptionError

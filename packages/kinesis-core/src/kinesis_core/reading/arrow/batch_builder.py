@@ -14,15 +14,7 @@ import pyarrow as pa
 
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.model import Page, RecordColumns
-from kinesis_core.reading.arrow.arrays import (
-    FEW,
-    TIMESTAMP,
-    binaries,
-    constant,
-    longs,
-    strings,
-    timestamps,
-)
+from kinesis_core.reading.arrow.arrays import FEW, TIMESTAMP, binaries, constant, longs, strings, timestamps
 from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
 from kinesis_core.reading.unpacking import unpack_record
 

@@ -6,12 +6,7 @@ from attrs import define
 
 from kinesis_core.aws import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import (
-    AccessDeniedError,
-    ResourceInUseError,
-    ServiceError,
-    StreamNotFoundError,
-)
+from kinesis_core.errors import AccessDeniedError, ResourceInUseError, ServiceError, StreamNotFoundError
 from kinesis_core.model import TrimHorizon
 from kinesis_credentials.logs import get_logger
 

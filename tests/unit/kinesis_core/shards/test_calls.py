@@ -86,6 +86,21 @@ def test_an_iterator_that_expires_in_a_gap(shard: Shard) -> None:
     assert calls.first(look.rest, 2).records == shard.put[3:5]
 
 
+@pytest.mark.parametrize("allowed", [0, 2, float("inf")])
+def test_a_new_iterator_that_has_expired(shard: Shard, allowed: float) -> None:
+    """It is as a throttle: whoever is impatient comes back later, and nobody asks in a loop without a wait."""
+    calls, started_s = shard.calls(allowed), shard.stream.clock.now
+    shard.stream.fail("GetRecords", A, [EXPIRED] * 5)
+    if allowed < 4:
+        with pytest.raises(ThrottledError, match="Iterator expired") as raised:
+            calls.read(OLDEST, 1)
+        assert raised.value.code == "ExpiredIteratorException"
+        assert shard.actions() == ["GetShardIterator", "GetRecords"] * (int(allowed) + 2)
+    else:
+        assert calls.read(OLDEST, 1).records == shard.put[:1]
+        assert shard.stream.clock.now - started_s > 2
+
+
 def test_whoever_renews_is_told_first(shard: Shard) -> None:
     """The stream may be another one since. So an iterator is not renewed before that is looked at."""
 

@@ -13,11 +13,11 @@ from collections import deque
 
 from attrs import define, field, frozen
 
-from kinesis_cli.traffic import Sample
-from kinesis_core.aws import ReadRateLimiter, StreamApi
+from kinesis_cli.traffic import PageReader, Sample, size_of
+from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.model import AtTimestamp, Page, Shard
+from kinesis_core.errors import StreamNotFoundError, ThrottledError
+from kinesis_core.model import Shard
 
 PAGE_BYTES = 256 * 1024
 FIRST_MS = 5000
@@ -27,8 +27,6 @@ BEHIND_MS = 3000
 SKIP_MS = 1000
 REMEMBERED_MS = 10_000
 """The rate is that of this time."""
-_FIRST_RECORDS = 100
-_MAX_RECORDS = 10_000
 _SHORTEST_MS = 1000
 
 
@@ -51,17 +49,17 @@ class ShardMeter:
     period_s: float = 1.0
     has_ended: bool = field(default=False, init=False)
     """Whether the shard was split or merged, or has expired."""
-    _limiter: ReadRateLimiter = field(init=False)
-    _iterator: str | None = field(default=None, init=False)
-    _until_ms: int = field(default=0, init=False)
-    """Up to where the records were counted."""
-    _record_bytes: float = field(default=PAGE_BYTES / _FIRST_RECORDS, init=False)
+    _reader: PageReader = field(init=False)
+    _is_behind: bool = field(default=False, init=False)
+    """Whether more comes than is read."""
     _seen: deque[_Seen] = field(factory=deque, init=False)
     _is_polled: threading.Lock = field(factory=threading.Lock, init=False, repr=False)
 
-    @_limiter.default
-    def _make_limiter(self) -> ReadRateLimiter:
-        return ReadRateLimiter(self.period_s)
+    @_reader.default
+    def _open(self) -> PageReader:
+        since_ms = self.api.now_ms() - FIRST_MS
+        shard_id = self.shard.shard_id
+        return PageReader.of(self.api, shard_id, since_ms, self.clock, self.rng, 0, self.period_s, PAGE_BYTES)
 
     def poll(self) -> None:
         """
@@ -78,21 +76,26 @@ class ShardMeter:
             self._is_polled.release()
 
     def _poll(self) -> None:
-        now_s = self.clock.now_s()
-        if self.has_ended or self._limiter.wait_s(now_s):
+        reader, now_ms = self._reader, self.api.now_ms()
+        if self.has_ended or reader.calls.wait_s():
             return
-        self._limiter.spend(now_s)
+        if self._is_behind:
+            reader.skip_to(max(reader.until_ms, now_ms - SKIP_MS), PAGE_BYTES)
+        since_ms = reader.until_ms
         try:
-            page = self._page()
+            look = reader.read()
         except ThrottledError:
-            self._limiter.throttled(now_s, self.rng)
-        except IteratorExpiredError:
-            self._iterator = None
+            return
         except StreamNotFoundError:
             self.has_ended = True
-        else:
-            self._limiter.succeeded()
-            self._take(page)
+            return
+        while self._seen and self._seen[0].at_ms < now_ms - REMEMBERED_MS:
+            self._seen.popleft()
+        size_bytes = sum(map(size_of, look.records))
+        self._seen.append(_Seen(now_ms, reader.until_ms - since_ms, len(look.records), size_bytes))
+        self.has_ended = look.is_shard_end
+        is_late = now_ms - reader.until_ms > BEHIND_MS
+        self._is_behind = is_late and bool(look.records) and not look.is_last
 
     def sample(self) -> Sample | None:
         """Return the latest records; None if nothing was read lately."""
@@ -103,29 +106,3 @@ class ShardMeter:
         records = sum(seen.records for seen in latest)
         covered_ms = max(_SHORTEST_MS, sum(seen.covered_ms for seen in latest))
         return Sample(records, records, sum(seen.size_bytes for seen in latest), covered_ms)
-
-    def _page(self) -> Page:
-        if self._iterator is None:
-            back_ms = SKIP_MS if self._until_ms else FIRST_MS
-            self._until_ms = max(self._until_ms, self.api.now_ms() - back_ms)
-            self._iterator = self.api.get_iterator(self.shard.shard_id, AtTimestamp(self._until_ms))
-        limit = max(1, min(_MAX_RECORDS, int(PAGE_BYTES / self._record_bytes)))
-        page = self.api.get_records(self._iterator, limit, shard_id=self.shard.shard_id)
-        self._iterator = page.next_iterator
-        return page
-
-    def _take(self, page: Page) -> None:
-        now_ms = self.api.now_ms()
-        size_bytes = sum(len(one.data) + len((one.partition_key or "").encode()) for one in page.records)
-        if page.records:
-            self._record_bytes = max(1.0, size_bytes / len(page.records))
-        newest_ms = max((one.arrived_ms or 0 for one in page.records), default=self._until_ms)
-        is_tip = page.is_shard_end or page.millis_behind == 0
-        until_ms = max(self._until_ms, newest_ms, now_ms if is_tip else 0)
-        while self._seen and self._seen[0].at_ms < now_ms - REMEMBERED_MS:
-            self._seen.popleft()
-        self._seen.append(_Seen(now_ms, until_ms - self._until_ms, len(page.records), size_bytes))
-        self._until_ms = until_ms
-        self.has_ended = page.is_shard_end
-        if not is_tip and now_ms - until_ms > BEHIND_MS and page.records:
-            self._iterator = None

@@ -1,6 +1,7 @@
 """How busy shards are: a sample of each shard's latest records, in total and by key."""
 
 from kinesis_cli.traffic.durations import parse_sample
+from kinesis_cli.traffic.paging import PageReader
 from kinesis_cli.traffic.parallel import call_each
 from kinesis_cli.traffic.reading import Bounds, Window, bounds_for, sample_shard
 from kinesis_cli.traffic.samples import (
@@ -18,7 +19,7 @@ from kinesis_cli.traffic.samples import (
 )
 from kinesis_cli.traffic.sampling import sample_shards
 from kinesis_cli.traffic.shown import load_style, rate_cells, rates_json, show_key, total_line
-from kinesis_cli.traffic.tally import Tally
+from kinesis_cli.traffic.tally import Tally, size_of
 
 __all__ = [
     "ABOUT",
@@ -29,6 +30,7 @@ __all__ = [
     "KeyTraffic",
     "MAX_BYTES_PER_S",
     "MAX_RECORDS_PER_S",
+    "PageReader",
     "PlaceTraffic",
     "Sample",
     "Tally",
@@ -44,5 +46,6 @@ __all__ = [
     "sample_shard",
     "sample_shards",
     "show_key",
+    "size_of",
     "total_line",
 ]

@@ -1,4 +1,4 @@
-"""Reads one shard page after page, and leaves most of its read quota to its readers."""
+"""Reads along one shard in pages of about one size, and leaves most of its read quota to its readers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from attrs import define, field
 from kinesis_cli.traffic.tally import size_of
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ThrottledError
-from kinesis_core.model import AtTimestamp, Page
+from kinesis_core.model import AtTimestamp
+from kinesis_core.shards import Cursor, Look, ShardCalls
 
 PERIOD_S = 0.5
 """Between two calls on a shard: 2 of the 5 a second that all its readers share."""
@@ -24,53 +24,60 @@ MAX_PAGE_RECORDS = 10_000
 
 @define
 class PageReader:
-    """One shard, page after page from *start_ms* on, at a limited rate."""
+    """One shard, page after page."""
 
-    api: StreamApi
-    shard_id: str
-    start_ms: int
-    clock: Clock
-    rng: random.Random
-    max_throttles: int
-    limiter: ReadRateLimiter = field(factory=lambda: ReadRateLimiter(PERIOD_S), init=False)
-    iterator: str | None = field(default=None, init=False)
-    page_bytes: int = field(default=PAGE_BYTES, init=False)
-    record_bytes: float = field(default=PAGE_BYTES / FIRST_RECORDS, init=False)
+    calls: ShardCalls
+    until_ms: int
+    """The time where it begins, then that up to which the records were read."""
+    page_bytes: int = PAGE_BYTES
+    _cursor: Cursor | None = field(default=None, init=False)
+    _record_bytes: float = field(init=False)
 
-    def page(self) -> Page:
+    def __attrs_post_init__(self) -> None:
+        self._record_bytes = self.page_bytes / FIRST_RECORDS
+
+    @staticmethod
+    def of(
+        api: StreamApi,
+        shard_id: str,
+        since_ms: int,
+        clock: Clock,
+        rng: random.Random,
+        max_throttles: float,
+        period_s: float = PERIOD_S,
+        page_bytes: int = PAGE_BYTES,
+    ) -> PageReader:
+        """Return a reader of the records since a time. It waits out so many throttles in a row."""
+        calls = ShardCalls(
+            api,
+            shard_id,
+            clock,
+            ReadRateLimiter(period_s),
+            rng,
+            max_throttles=max_throttles,
+            max_rate_bytes=BYTES_PER_S,
+        )
+        return PageReader(calls, since_ms, page_bytes)
+
+    def read(self) -> Look:
         """
         Return the next page.
 
         Raises:
             ThrottledError: Other readers use up the quota.
+            StreamNotFoundError: The shard has expired.
         """
-        while True:
-            self.clock.sleep(self.limiter.wait_s(self.clock.now_s()))
-            self.limiter.spend(self.clock.now_s())
-            try:
-                if self.iterator is None:
-                    self.iterator = self.api.get_iterator(self.shard_id, AtTimestamp(self.start_ms))
-                page = self.api.get_records(self.iterator, self._limit(), shard_id=self.shard_id)
-            except ThrottledError:
-                self.limiter.throttled(self.clock.now_s(), self.rng)
-                if self.limiter.throttles > self.max_throttles:
-                    raise
-                continue
-            self.limiter.succeeded()
-            self.iterator = page.next_iterator
-            self._took(page)
-            return page
+        cursor = self._cursor or Cursor(AtTimestamp(self.until_ms))
+        look = self.calls.read(
+            cursor, max(1, min(MAX_PAGE_RECORDS, int(self.page_bytes / self._record_bytes)))
+        )
+        self._cursor = look.rest
+        if look.records:
+            self._record_bytes = max(1.0, sum(map(size_of, look.records)) / len(look.records))
+        newest_ms = max((record.arrived_ms or 0 for record in look.records), default=0)
+        self.until_ms = max(self.until_ms, newest_ms, self.calls.now_ms() if look.is_last else 0)
+        return look
 
-    def skip_to(self, start_ms: int, page_bytes: int) -> None:
-        """Let the next page begin at *start_ms*, and pages have about *page_bytes*."""
-        self.start_ms, self.iterator, self.page_bytes = start_ms, None, page_bytes
-
-    def _took(self, page: Page) -> None:
-        """Note the size of *page*, and rest for as long as it takes at the rate."""
-        size_bytes = sum(map(size_of, page.records))
-        if page.records:
-            self.record_bytes = max(1.0, size_bytes / len(page.records))
-        self.limiter.rest(self.clock.now_s() + size_bytes / BYTES_PER_S)
-
-    def _limit(self) -> int:
-        return max(1, min(MAX_PAGE_RECORDS, int(self.page_bytes / self.record_bytes)))
+    def skip_to(self, since_ms: int, page_bytes: int) -> None:
+        """Let the next page begin at *since_ms*, and pages have about *page_bytes*."""
+        self.until_ms, self._cursor, self.page_bytes = since_ms, None, page_bytes

@@ -19,8 +19,9 @@ from kinesis_cli.traffic.samples import ABOUT, AT_LEAST, EXACT, MAX_BYTES_PER_S,
 from kinesis_cli.traffic.tally import Tally
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import IteratorExpiredError, StreamNotFoundError, ThrottledError
-from kinesis_core.model import Shard
+from kinesis_core.errors import StreamNotFoundError, ThrottledError
+from kinesis_core.model import AtTimestamp, Shard
+from kinesis_core.shards import VISIT_PAGES, Cursor
 
 MIB = 1024 * 1024
 PARTS = 4
@@ -31,8 +32,6 @@ _CLOCK_MS = 1000
 """How far the service's clock may be ahead of its lower bound, which Date headers give to the second."""
 _AT_ONCE_MS = 1000
 """A shard whose first record comes later may be younger than the window."""
-_PARENT_CALLS = 3
-"""To find out whether a parent was still open: pages may be empty."""
 
 
 @frozen
@@ -96,7 +95,7 @@ def sample_shard(
     """
 
     def open_reader(shard_id: str) -> PageReader:
-        return PageReader(api, shard_id, window.start_ms, clock, rng, bounds.max_throttles)
+        return PageReader.of(api, shard_id, window.start_ms, clock, rng, bounds.max_throttles)
 
     def new_tally() -> Tally:
         return Tally(shard.hash_start, shard.hash_end, by_key)
@@ -129,7 +128,7 @@ class _Sampler:
         tally = self.new_tally()
         try:
             return self._sample(tally) or self._at_least(tally)
-        except (ThrottledError, IteratorExpiredError):
+        except ThrottledError:
             return self._at_least(tally) if tally.records else None
 
     def _sample(self, tally: Tally) -> Sample | None:
@@ -138,7 +137,7 @@ class _Sampler:
         has_parts = PARTS * self.bounds.part_ms < passed_ms - start_ms
         most = self.bounds.max_bytes // 2 if has_parts else 2 * self.bounds.max_bytes
         reader = self.open_reader(self.shard.shard_id)
-        found = _read(reader, tally, start_ms, self.window.end_ms, most, self.bounds.max_calls)
+        found = _read(reader, tally, self.window.end_ms, most, self.bounds.max_calls)
         is_whole = found.is_whole or found.reached_ms >= passed_ms
         if not (is_whole or has_parts):
             return None
@@ -157,7 +156,7 @@ class _Sampler:
             begin_ms = end_ms - length_ms
             reader.skip_to(begin_ms, self.bounds.part_bytes)
             most = self.bounds.part_bytes + MIB
-            parts_ms += _read(reader, tally, begin_ms, end_ms, most, PART_CALLS).reached_ms - begin_ms
+            parts_ms += _read(reader, tally, end_ms, most, PART_CALLS).reached_ms - begin_ms
         return extended(first, tally.sample(rest_ms, ABOUT), rest_ms / parts_ms) if parts_ms else None
 
     def _at_least(self, tally: Tally) -> Sample:
@@ -173,33 +172,27 @@ class _Sampler:
         return found.first_ms if is_young else start_ms
 
 
-def _read(
-    reader: PageReader, tally: Tally, start_ms: int, end_ms: int, max_bytes: int, max_calls: int
-) -> _Stretch:
-    """Read from *start_ms* to *end_ms*, to the tip, or as far as *max_bytes* and *max_calls* allow."""
-    first_ms, reached_ms, most_bytes = None, start_ms, tally.size_bytes + max_bytes
+def _read(reader: PageReader, tally: Tally, end_ms: int, max_bytes: int, max_calls: int) -> _Stretch:
+    """Read up to *end_ms*, to the tip, or as far as *max_bytes* and *max_calls* allow."""
+    first_ms, start_ms, most_bytes = None, reader.until_ms, tally.size_bytes + max_bytes
     for _ in range(max_calls):
-        page = reader.page()
-        for record in page.records:
+        look = reader.read()
+        for record in look.records:
             arrived_ms = record.arrived_ms or start_ms
             first_ms = arrived_ms if first_ms is None else first_ms
-            reached_ms = max(reached_ms, arrived_ms)
             if arrived_ms < end_ms:
                 tally.add(record)
-        if page.is_shard_end or page.millis_behind == 0:
-            return _Stretch(first_ms, min(end_ms, max(reached_ms, reader.api.now_ms())), True)
-        if reached_ms >= end_ms:  # where as much comes as is read, the tip is never reached
-            return _Stretch(first_ms, end_ms, True)
+        if (
+            look.is_last or reader.until_ms >= end_ms
+        ):  # where as much comes as is read, the tip is never reached
+            return _Stretch(first_ms, min(end_ms, reader.until_ms), True)
         if tally.size_bytes >= most_bytes:
             break
-    return _Stretch(first_ms, reached_ms, False)
+    return _Stretch(first_ms, reader.until_ms, False)
 
 
 def _has_records(reader: PageReader) -> bool:
     """Return whether a shard that is closed now has records of the window: then its children are younger than that."""
-    with suppress(ThrottledError, IteratorExpiredError, StreamNotFoundError):
-        for _ in range(_PARENT_CALLS):
-            page = reader.page()
-            if page.records or page.is_shard_end:
-                return bool(page.records)
+    with suppress(ThrottledError, StreamNotFoundError):
+        return bool(reader.calls.first(Cursor(AtTimestamp(reader.until_ms)), 1, VISIT_PAGES).records)
     return False

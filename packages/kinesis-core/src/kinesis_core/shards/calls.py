@@ -63,9 +63,14 @@ class Look(Struct, frozen=True):
         return self.rest is None
 
     @property
+    def is_last(self) -> bool:
+        """Whether nothing follows the page now: it is at the tip, or at the end of a closed shard."""
+        return self.at_tip or self.rest is None
+
+    @property
     def is_in_gap(self) -> bool:
         """Whether the page is empty although records may follow it."""
-        return not (self.page.records or self.at_tip or self.rest is None)
+        return not (self.page.records or self.is_last)
 
     def onward(self, max_stalled: int = STALLED_PAGES) -> Cursor | None:
         """
@@ -164,7 +169,7 @@ class ShardCalls:
         Return the page at *cursor* with at most *limit* (1..10,000) records, when the quota allows it.
 
         Raises:
-            ThrottledError: Others use up the quota. The next call waits longer.
+            ThrottledError: Others use up the quota, or Kinesis calls a new iterator expired. The next call waits longer.
             StreamNotFoundError: Kinesis does not know the shard.
             ServiceError: A call failed for good.
         """
@@ -183,9 +188,12 @@ class ShardCalls:
                 self.counts.calls += 1
                 page = self.api.get_records(iterator, limit, with_data, self.shard_id)
             except IteratorExpiredError as error:
+                if has_expired:
+                    self._back_off("GetRecords", ThrottledError(str(error), error.code, error.request_id))
+                else:
+                    self.on_expired()
+                    self._log_retry("GetRecords", error, 1)
                 iterator, has_expired = None, True
-                self.on_expired()
-                self._log_retry("GetRecords", error, 1)
             except ThrottledError as error:
                 call = "GetShardIterator" if iterator is None else "GetRecords"
                 self._back_off(call, error, is_waited_out=self.crosses_gaps and cursor.gap != NO_GAP)

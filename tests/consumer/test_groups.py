@@ -237,6 +237,32 @@ def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
         opened(emulator, leases=Leases(), worker="one", settings=GroupSettings(lease_duration_s=1))
 
 
+@pytest.mark.parametrize("is_running", [True, False])
+def test_in_the_table_of_an_older_kcl(emulator: Emulator, is_running: bool) -> None:
+    """`open` refuses to work beside its workers, and writes nothing. Where they were stopped, the table says from then on who assigns leases."""
+
+    class ApplicationTable(MemoryTable):
+        def scan(self) -> list[Item]:
+            if is_running:
+                self.update(Update(SHARD, {}, add={"leaseCounter": 1}))
+            return super().scan()
+
+    class Leases:
+        def open(self, *_: object) -> MemoryTable:
+            return table
+
+    table = ApplicationTable("billing")
+    table.create(SHARD, {**new_item(Lease(SHARD, OLDEST)), "leaseOwner": "java"})
+    quick = GroupSettings(lease_duration_s=1)
+    if is_running:
+        with pytest.raises(GroupStateError, match=r"\[table=billing seen=java, renewing leases\]"):
+            opened(emulator, leases=Leases(), settings=quick)
+        assert [item["leaseKey"] for item in table.scan()] == [SHARD]
+    else:
+        opened(emulator, leases=Leases(), settings=quick)
+        assert (table.get("Migration3.0") or {})["cv"] == "CLIENT_VERSION_3X"
+
+
 def test_a_stream_that_does_not_exist(emulator: Emulator) -> None:
     """`open` verifies that each stream exists."""
     with pytest.raises(StreamNotFoundError, match="teas"):

@@ -16,7 +16,7 @@ from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import RandomFaults
 from kinesis_emulator.limits import Limits
-from kinesis_emulator.process import READY, wait_until_stopped
+from kinesis_emulator.process import READY
 from kinesis_emulator.requests import NAME_PATTERN
 from kinesis_emulator.server import HOST
 from kinesis_emulator.settings import Settings
@@ -25,6 +25,7 @@ NAME = "kinesis-emulator"
 READER_GONE = 141
 """The exit status when nobody reads the output, such as `head` that has ended: that of a shell for SIGPIPE."""
 
+_PARENT_CHECK_S = 0.25
 _STATUSES = (
     ("creating", "time for which a new stream is CREATING, and refuses to be listed, read and written"),
     ("settling", "time for which a new stream refuses that also after it is ACTIVE"),
@@ -77,8 +78,15 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
             return 2
         if not _show(_welcome(emulator, options.stream)):
             return READER_GONE
-        wait_until_stopped(stopped, options.parent_pid)
+        _wait(stopped, options.parent_pid)
     return 0
+
+
+def _wait(stopped: threading.Event, parent_pid: int | None) -> None:
+    """Wait for a signal, or until the parent has ended: then this process gets another parent."""
+    while not stopped.wait(None if parent_pid is None else _PARENT_CHECK_S):
+        if os.getppid() != parent_pid:
+            return
 
 
 def _show(text: str) -> bool:

@@ -59,7 +59,7 @@ class ManualClock:
 
 OPERATIONS: dict[str, Operation] = {
     "CreateStream": streams.create_stream,
-    "DecreaseStreamRetentionPeriod": streams.decrease_retention,
+    "DecreaseStreamRetentionPeriod": streams.change_retention,
     "DeleteStream": streams.delete_stream,
     "DeregisterStreamConsumer": registration.deregister_consumer,
     "DescribeStream": streams.describe_stream,
@@ -67,7 +67,7 @@ OPERATIONS: dict[str, Operation] = {
     "DescribeStreamSummary": streams.describe_stream_summary,
     "GetRecords": reads.get_records,
     "GetShardIterator": reads.get_shard_iterator,
-    "IncreaseStreamRetentionPeriod": streams.increase_retention,
+    "IncreaseStreamRetentionPeriod": streams.change_retention,
     "ListShards": listing.list_shards,
     "ListStreamConsumers": registration.list_consumers,
     "ListStreams": streams.list_streams,

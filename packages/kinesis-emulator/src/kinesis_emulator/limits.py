@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 MIB = 1024 * 1024
 
@@ -57,22 +58,8 @@ class Limits:
     @classmethod
     def unlimited(cls) -> Limits:
         """Return limits without rates. The size limits of requests, responses and records stay."""
-        return cls(
-            read_calls_per_s=None,
-            read_bytes_per_s=None,
-            iterators_per_s=None,
-            write_records_per_s=None,
-            write_bytes_per_s=None,
-            describe_stream_per_s=None,
-            describe_stream_summary_per_s=None,
-            list_shards_per_s=None,
-            register_consumer_per_s=None,
-            deregister_consumer_per_s=None,
-            describe_consumer_per_s=None,
-            list_consumers_per_s=None,
-            subscribe_calls_per_s=None,
-            subscribe_bytes_per_s=None,
-        )
+        rates: dict[str, Any] = {field.name: None for field in fields(cls) if field.name.endswith("_per_s")}
+        return cls(**rates)
 
 
 class RateWindow:
@@ -96,6 +83,13 @@ class RateWindow:
         """Count *units* as used."""
         self._renew(rate, now_s)
         self._used += units
+
+    def take(self, rate: int | None, now_s: float, units: int = 1) -> bool:
+        """Count *units* as used if they fit. Return whether they do."""
+        is_admitted = self.admits(rate, now_s, units)
+        if is_admitted:
+            self.add(rate, now_s, units)
+        return is_admitted
 
     def _renew(self, rate: int | None, now_s: float) -> None:
         lasts_s = max(1.0, self._used / rate) if rate else 1.0

@@ -6,110 +6,18 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
 
 from kinesis_emulator import client_settings
 
 READY = "kinesis-emulator listens on "
-"""The first line of a child's output begins with this. The endpoint's URL follows."""
+"""The first line of the child's output begins with this. The endpoint's URL follows."""
 _STOP_S = 5
-_PARENT_CHECK_S = 0.25
-
-C = TypeVar("C", bound="ChildProcess")
 
 
-class ChildProcess:
-    """
-    A child process that runs a module of this package; a context manager.
-
-    It ends with the `with` block, and by itself when this process dies, whatever the cause.
-    """
-
-    def __init__(self, module: str, options: Sequence[str]) -> None:
-        self._command = [sys.executable, "-m", module, "--parent-pid", str(os.getpid()), *options]
-        self._child: subprocess.Popen[str] | None = None
-        self.endpoint_url = ""
-        """Set by `start`."""
-
-    @property
-    def port(self) -> int:
-        return int(self.endpoint_url.rpartition(":")[2])
-
-    @property
-    def pid(self) -> int:
-        return self._running().pid
-
-    def start(self) -> None:
-        """
-        Start the child, and return when it listens.
-
-        Raises:
-            RuntimeError: It cannot start. The message has its error output.
-        """
-        # Errors go to a file, because a pipe would fill up unread. The child has its own session, so that Ctrl-C
-        # reaches only the program, which can finish while the emulator still runs.
-        with tempfile.TemporaryFile("w+") as errors:
-            child = subprocess.Popen(  # noqa: S603 - our own module
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-            )
-            line = child.stdout.readline() if child.stdout else ""
-            if not line.startswith(READY):
-                child.communicate()
-                errors.seek(0)
-                raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors.read()).strip()}")
-        self._child = child
-        self.endpoint_url = line.removeprefix(READY).strip()
-
-    def stop(self) -> None:
-        """End the child, by force if it has not ended after 5 seconds."""
-        child, self._child = self._running(), None
-        child.terminate()
-        try:
-            child.communicate(timeout=_STOP_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.communicate()
-
-    def _running(self) -> subprocess.Popen[str]:
-        if self._child is None:
-            raise RuntimeError(
-                "The emulator is not running. Use it in a `with` block, or call `start` first."
-            )
-        return self._child
-
-    def __enter__(self: C) -> C:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-
-def wait_until_stopped(stopped: threading.Event, parent_pid: int | None) -> None:
-    """Wait for a signal, or until the parent has ended: then this process gets another parent."""
-    if parent_pid is None:
-        stopped.wait()
-        return
-    while not stopped.wait(_PARENT_CHECK_S):
-        if os.getppid() != parent_pid:
-            return
-
-
-class EmulatorProcess(ChildProcess):
+class EmulatorProcess:
     """
     A Kinesis on 127.0.0.1 in a child process; a context manager.
 
@@ -157,26 +65,96 @@ class EmulatorProcess(ChildProcess):
         fault_share: float = 0.0,
         fault_seed: int = 0,
     ) -> None:
-        options = [
-            *("--port", str(port), "--region", region),
-            *(part for name, shards in (streams or {}).items() for part in ("--stream", f"{name}:{shards}")),
+        options = {
+            "port": port,
+            "region": region,
+            "data": data,
+            "shard-capacity-records": shard_capacity_records,
+            "clock-skew-s": clock_skew_s,
+            "signed-within-s": signed_within_s,
+            "readable-after-s": readable_after_s,
+            "creating-s": creating_s,
+            "settling-s": settling_s,
+            "updating-s": updating_s,
+            "deleting-s": deleting_s,
+            "fault-share": fault_share,
+            "fault-seed": fault_seed,
+        }
+        self._command = [
+            *(sys.executable, "-m", "kinesis_emulator", f"--parent-pid={os.getpid()}"),
+            *(f"--stream={name}:{shards}" for name, shards in (streams or {}).items()),
             *(["--unlimited"] if unlimited else []),
-            *([] if data is None else ["--data", str(data)]),
-            *(
-                []
-                if shard_capacity_records is None
-                else [f"--shard-capacity-records={shard_capacity_records}"]
-            ),
-            *([] if signed_within_s is None else [f"--signed-within-s={signed_within_s}"]),
-            f"--readable-after-s={readable_after_s}",
-            *(f"--creating-s={creating_s}", f"--settling-s={settling_s}"),
-            *(f"--updating-s={updating_s}", f"--deleting-s={deleting_s}"),
-            *(f"--clock-skew-s={clock_skew_s}", f"--fault-share={fault_share}", f"--fault-seed={fault_seed}"),
+            *(f"--{name}={value}" for name, value in options.items() if value is not None),
         ]
-        super().__init__("kinesis_emulator", options)
+        self._child: subprocess.Popen[str] | None = None
         self.region = region
+        self.endpoint_url = ""
+        """Set by `start`."""
+
+    @property
+    def port(self) -> int:
+        return int(self.endpoint_url.rpartition(":")[2])
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
 
     @property
     def spark_options(self) -> dict[str, str]:
         """The options of `.format("kinesis")` with which Spark uses this emulator: region, endpoint and keys."""
         return client_settings.spark_options(self.endpoint_url, self.region)
+
+    def start(self) -> None:
+        """
+        Start the child, and return when it listens.
+
+        Raises:
+            RuntimeError: It cannot start. The message has its error output.
+        """
+        # Errors go to a file, because a pipe would fill up unread. The child has its own session, so that Ctrl-C
+        # reaches only the program, which can finish while the emulator still runs.
+        with tempfile.TemporaryFile("w+") as errors:
+            child = subprocess.Popen(  # noqa: S603 - our own module
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+            )
+            line = child.stdout.readline() if child.stdout else ""
+            if not line.startswith(READY):
+                child.communicate()
+                errors.seek(0)
+                raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors.read()).strip()}")
+        self._child = child
+        self.endpoint_url = line.removeprefix(READY).strip()
+
+    def stop(self) -> None:
+        """End the child, by force if it has not ended after 5 seconds."""
+        child, self._child = self._running(), None
+        child.terminate()
+        try:
+            child.communicate(timeout=_STOP_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.communicate()
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._child is None:
+            raise RuntimeError(
+                "The emulator is not running. Use it in a `with` block, or call `start` first."
+            )
+        return self._child
+
+    def __enter__(self) -> EmulatorProcess:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()

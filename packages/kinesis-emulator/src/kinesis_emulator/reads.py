@@ -42,10 +42,8 @@ def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
         shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
         service.end_dry_run(request)
-        rate, now_s = service.settings.limits.iterators_per_s, service.clock()
-        if not shard.rates.iterators.admits(rate, now_s):
+        if not shard.rates.iterators.take(service.settings.limits.iterators_per_s, service.clock()):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
-        shard.rates.iterators.add(rate, now_s)
     iterator = ShardIterator(stream.arn, shard.shard_id, shard.opened_s, position, now_ms)
     return {"ShardIterator": encode_iterator(iterator)}
 
@@ -88,11 +86,9 @@ def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> S
 
 def _admit(stream: Stream, shard: Shard, limits: Limits, now_s: float) -> None:
     """Count the call. Its bytes are counted afterwards, so one call may exceed the shard's byte rate."""
-    rates = shard.rates
-    has_calls = rates.read_calls.admits(limits.read_calls_per_s, now_s)
-    if not has_calls or not rates.read_bytes.admits(limits.read_bytes_per_s, now_s):
+    has_bytes = shard.rates.read_bytes.admits(limits.read_bytes_per_s, now_s)
+    if not has_bytes or not shard.rates.read_calls.take(limits.read_calls_per_s, now_s):
         raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
-    rates.read_calls.add(limits.read_calls_per_s, now_s)
 
 
 @dataclass(frozen=True)

@@ -164,10 +164,8 @@ class Service:
         """Count a control-plane call on *resource*; raise a LimitExceededException above *rate* calls a second."""
         now_s = self.clock()
         with self._rates_lock:
-            window = self._rates[action, resource]
-            if not window.admits(rate, now_s):
+            if not self._rates[action, resource].take(rate, now_s):
                 raise AwsError("LimitExceededException", f"Rate exceeded for {resource}.")
-            window.add(rate, now_s)
 
     def response(self, request: Request) -> Response:
         """Carry out *request*, and return its response, which may be an error."""

@@ -154,21 +154,18 @@ def _summary(service: Service, stream: Stream) -> dict[str, Any]:
     return {name: facts[name] for name in names}
 
 
-def increase_retention(service: Service, request: Request) -> None:
+def change_retention(service: Service, request: Request) -> None:
+    """IncreaseStreamRetentionPeriod and DecreaseStreamRetentionPeriod: the same number of hours is right for both."""
     stream = service.find_stream(request)
     hours = _retention_hours(request)
     with stream.lock:
-        if hours < stream.retention_hours:
-            raise _retention_error(stream, hours, "shorter", "DecreaseRetentionPeriod")
-        stream.retain(hours, service.now_ms(), keep=service.settings.keep_trimmed)
-
-
-def decrease_retention(service: Service, request: Request) -> None:
-    stream = service.find_stream(request)
-    hours = _retention_hours(request)
-    with stream.lock:
-        if hours > stream.retention_hours:
-            raise _retention_error(stream, hours, "longer", "IncreaseRetentionPeriod")
+        change = hours - stream.retention_hours
+        if change and (change > 0) != request.action.startswith("Increase"):
+            relation, other = ("longer", "Increase") if change > 0 else ("shorter", "Decrease")
+            raise invalid_argument(
+                f"Requested retention period ({hours} hours) for stream {stream.name} can not be {relation} than existing "
+                f"retention period ({stream.retention_hours} hours). Use {other}RetentionPeriod API."
+            )
         stream.retain(hours, service.now_ms(), keep=service.settings.keep_trimmed)
 
 
@@ -184,13 +181,6 @@ def _retention_hours(request: Request) -> int:
             f"Requested retention period ({hours} hours) is too long."
         )
     return hours
-
-
-def _retention_error(stream: Stream, hours: int, relation: str, other_call: str) -> AwsError:
-    return invalid_argument(
-        f"Requested retention period ({hours} hours) for stream {stream.name} can not be {relation} than existing "
-        f"retention period ({stream.retention_hours} hours). Use {other_call} API."
-    )
 
 
 def update_max_record_size(service: Service, request: Request) -> None:

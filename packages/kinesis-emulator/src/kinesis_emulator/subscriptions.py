@@ -68,14 +68,12 @@ def _start(request: Request) -> Start:
 
 
 def _admit(service: Service, stream: Stream, consumer: Consumer, shard_id: str, now_s: float) -> None:
-    rate, window = service.settings.limits.subscribe_calls_per_s, consumer.rates[shard_id]
-    if not window.admits(rate, now_s):
+    if not consumer.rates[shard_id].take(service.settings.limits.subscribe_calls_per_s, now_s):
         raise AwsError(
             "LimitExceededException",
             f"Rate exceeded for consumer {consumer.name} and shard {shard_id} in stream {stream.name} under account "
             f"{stream.account_id}.",
         )
-    window.add(rate, now_s)
 
 
 def _check_active(stream: Stream, consumer: Consumer, now_ms: int) -> None:

@@ -193,10 +193,9 @@ def _admit(service: Service, shard: Shard, entry: Entry) -> bool:
     now_s = service.clock()
     if not rates.write_records.admits(limits.write_records_per_s, now_s):
         return False
-    if not rates.write_bytes.admits(limits.write_bytes_per_s, now_s, entry.size):
+    if not rates.write_bytes.take(limits.write_bytes_per_s, now_s, entry.size):
         return False
     rates.write_records.add(limits.write_records_per_s, now_s)
-    rates.write_bytes.add(limits.write_bytes_per_s, now_s, entry.size)
     return True
 
 

@@ -11,14 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_LEAD_SHIFT, _OPENED_SHIFT, _NIBBLE_SHIFT, _INDEX_SHIFT, _ARRIVED_SHIFT, _SHARD_SHIFT = (
-    184,
-    148,
-    144,
-    80,
-    36,
-    4,
-)
+_LEAD_SHIFT, _OPENED_SHIFT, _NIBBLE_SHIFT = 184, 148, 144
+_INDEX_SHIFT, _ARRIVED_SHIFT, _SHARD_SHIFT = 80, 36, 4
 _LEAD = _VERSION = 2
 _SECONDS_MASK = 2**36 - 1
 _PATTERN = re.compile(r"(0|[1-9]\d{0,128})")

@@ -185,7 +185,9 @@ def _retention_hours(request: Request) -> int:
 
 def update_max_record_size(service: Service, request: Request) -> None:
     size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
-    service.find_stream(request).resize_records(size, service.now_ms())
+    stream = service.find_stream(request)
+    with stream.lock:
+        stream.resize_records(size, service.now_ms())
 
 
 def update_strategy(service: Service, request: Request) -> None:

@@ -119,7 +119,7 @@ def _round(query: Query) -> list[float]:
     waits_s, planned = [], set[str]()
     while len(planned) < query.shards:
         query.start = query.planner.next_offset(query.start)
-        waits_s.append(query.planner.planning_s)
+        waits_s.append(query.planner.last_plan.planning_s)
         for stream in query.start.streams.values():
             planned.update(s for s, shard in stream.shards.items() if shard.first is not None)
     return waits_s

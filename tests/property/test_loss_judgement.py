@@ -5,10 +5,9 @@ from __future__ import annotations
 from attrs import frozen
 from hypothesis import given, strategies as st
 
-from kinesis_core.model import After, At, Record, ShardOffset
+from kinesis_core.model import HOUR_MS, After, At, Record, ShardOffset
 from kinesis_core.planning.evidence import Evidence
 from kinesis_core.planning.loss import (
-    HOUR_MS,
     MARGIN_MS,
     Doubt,
     OffsetExpired,

@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_core.planning.pacing import Timer
+from kinesis_core.planning.schedule import LastPlan
 from property.histories import (
     History,
     Query,
@@ -32,12 +33,10 @@ class AlwaysSlow:
     """Calls its planner slow, so that every plan is worth making ahead, and none ever becomes old."""
 
     planner: Planner
-    planning_s: float = 1e9
-    whole_planning_s: float = 1e9
 
     @property
-    def shards_left(self) -> int:
-        return self.planner.shards_left
+    def last_plan(self) -> LastPlan:
+        return evolve(self.planner.last_plan, planning_s=1e9)
 
     def set_awaited(self, is_awaited: bool) -> None:
         self.planner.set_awaited(is_awaited)

@@ -8,6 +8,7 @@ from attrs import define, field
 
 from kinesis_core.model import After, Offset, ShardOffset, StreamOffset
 from kinesis_core.planning import PlanAhead
+from kinesis_core.planning.schedule import LastPlan
 from support.fake_stream import FakeClock
 
 BATCH_S = 5.0
@@ -40,20 +41,13 @@ class SlowPlanner:
     """Takes a second per plan. The test sets what is new."""
 
     clock: FakeClock
-    planning_s: float = 1.0
+    last_plan: LastPlan = field(factory=lambda: LastPlan(1.0, 1))
     tip: int = 0
     error: Exception | None = None
     plans: list[tuple[Offset, bool]] = field(factory=list)
-    shards_left: int = 0
-    share: float = 1.0
-    """The share of the shards for which a plan has the time."""
     awaited: list[bool] = field(factory=list)
     """For each plan, whether somebody waited for it when it was made."""
     _is_awaited: bool = True
-
-    @property
-    def whole_planning_s(self) -> float:
-        return self.planning_s / self.share
 
     def set_awaited(self, is_awaited: bool) -> None:
         self._is_awaited = is_awaited
@@ -61,7 +55,7 @@ class SlowPlanner:
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
         self.plans.append((start, bounded))
         self.awaited.append(self._is_awaited)
-        self.clock.sleep(self.planning_s)
+        self.clock.sleep(self.last_plan.planning_s)
         if self.error is not None:
             raise self.error
         return start if start == at(self.tip) else at(self.tip)

@@ -201,7 +201,7 @@ class Stream:
         try:
             while until is None or self._api.now_ms() < until.epoch_ms:
                 ended = planner.next_offset(started)
-                log_planned(started, ended, planner.planning_s, planner.lag_ms(), planner.shards_left)
+                log_planned(started, ended, planner)
                 if ended is not started:
                     yield self._batch(planner, started, ended)
                 started = ended

@@ -9,6 +9,7 @@ from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, Cut, Estimate, Offset, ShardEnd, ShardOffset, StreamOffset
 from kinesis_core.planning import BatchGate
 from kinesis_core.planning.pacing import PLAN_PERIOD_S
+from kinesis_core.planning.schedule import LastPlan
 from kinesis_core.planning.settings import FULL_MS
 from support.fake_stream import FakeClock
 from support.planned import Planned
@@ -38,9 +39,7 @@ class ScriptedPlanner:
     clock: FakeClock = field(factory=FakeClock)
     end: Offset | None = None
     error: Exception | None = None
-    planning_s: float = 0.5
-    whole_planning_s: float = 2.5
-    shards_left: int = 4
+    last_plan: LastPlan = field(factory=lambda: LastPlan(0.5, 1, 4))
     is_awaited: bool = True
     lag: int = 0
     asked: list[tuple[float, Offset, bool]] = field(factory=list)
@@ -264,9 +263,7 @@ def test_a_plan_that_nobody_took_is_let_through_again(gate: BatchGate, planner: 
 
 def test_its_planner_speaks_through_it(gate: BatchGate, planner: ScriptedPlanner) -> None:
     """How long planning takes, what it leaves out and the lag are what the planner returns; who waits is what it is told."""
-    assert gate.planning_s == planner.planning_s
-    assert gate.whole_planning_s == planner.whole_planning_s
-    assert gate.shards_left == planner.shards_left
+    assert gate.last_plan == planner.last_plan
     for is_awaited in (False, True):
         gate.set_awaited(is_awaited)
         assert planner.is_awaited == is_awaited

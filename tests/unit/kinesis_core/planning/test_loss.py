@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import After, At, AtTimestamp, Cut, Record, TrimHorizon
-from kinesis_core.planning.loss import HOUR_MS, Doubt, Loss, NoProgress, OffsetExpired, RecordExpired, judge
+from kinesis_core.model import HOUR_MS, After, At, AtTimestamp, Cut, Record, TrimHorizon
+from kinesis_core.planning.loss import Doubt, Loss, NoProgress, OffsetExpired, RecordExpired, judge
 
 NOW_MS = 1_790_000_000_000
 

@@ -8,6 +8,7 @@ import pytest
 
 from kinesis_core.errors import AccessDeniedError, DataLossError, ServiceError, UnavailableError
 from kinesis_core.planning.pacing import LEAD, daemon_timer
+from kinesis_core.planning.schedule import LastPlan
 from support.fake_stream import FakeClock
 from unit.kinesis_core.slow_planner import BATCH_S, Driver, SlowPlanner, at
 
@@ -24,7 +25,7 @@ def test_planning_that_takes_long_is_not_waited_for(driver: Driver) -> None:
     driver.process()
     assert driver.ask() == 0
     assert driver.start == at(30)
-    assert driver.timers[0].after_s == BATCH_S - LEAD * driver.planner.planning_s
+    assert driver.timers[0].after_s == BATCH_S - LEAD * driver.planner.last_plan.planning_s
 
 
 def test_every_plan_begins_where_the_last_one_ended(driver: Driver) -> None:
@@ -40,7 +41,7 @@ def test_every_plan_begins_where_the_last_one_ended(driver: Driver) -> None:
 @pytest.mark.parametrize("planning_s", [0.01, 0.2])
 def test_quick_planning_is_done_when_it_is_asked_for(planning_s: float) -> None:
     """What takes a moment, or next to nothing beside the batch, is planned when asked for, with the latest records."""
-    driver = Driver(SlowPlanner(FakeClock(), planning_s))
+    driver = Driver(SlowPlanner(FakeClock(), LastPlan(planning_s)))
     driver.settle()
     assert not driver.timers
 
@@ -59,7 +60,7 @@ def test_a_plan_that_has_become_old_is_made_again(driver: Driver) -> None:
     driver.process()
     driver.clock.sleep(60)
     driver.planner.tip = 40
-    assert driver.ask() == driver.planner.planning_s
+    assert driver.ask() == driver.planner.last_plan.planning_s
     assert driver.start == at(40)
 
 
@@ -88,7 +89,7 @@ def test_a_plan_that_was_not_started_is_not_waited_for(driver: Driver) -> None:
     driver.settle()
     driver.planner.tip = 30
     driver.clock.sleep(1)
-    assert driver.ask() == driver.planner.planning_s
+    assert driver.ask() == driver.planner.last_plan.planning_s
     assert driver.timers[0].is_cancelled
     assert driver.start == at(30)
 
@@ -198,6 +199,6 @@ def test_nobody_waits_for_a_plan_that_is_made_ahead(driver: Driver) -> None:
 
 def test_a_plan_that_left_shards_out_is_made_earlier(driver: Driver) -> None:
     """The next one has to have the time for all shards, so it begins earlier by the share that was left out."""
-    driver.planner.share = 0.5
+    driver.planner.last_plan = LastPlan(1.0, 1, 1)
     driver.settle()
-    assert driver.timers[0].after_s == BATCH_S - LEAD * 2 * driver.planner.planning_s
+    assert driver.timers[0].after_s == BATCH_S - LEAD * 2 * driver.planner.last_plan.planning_s

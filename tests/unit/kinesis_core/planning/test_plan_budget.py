@@ -22,9 +22,11 @@ def test_a_plan_begins_no_shard_after_its_budget() -> None:
     start, started_s = query.start, stream.clock.now_s()
     read = query.batch()
     assert len(read) == PER_PLAN
-    assert query.planner.shards_left == SHARDS - PER_PLAN
-    assert query.planner.planning_s <= BUDGET_S + CALL_S
-    assert query.planner.whole_planning_s == pytest.approx(query.planner.planning_s * SHARDS / PER_PLAN)
+    assert query.planner.last_plan.shards_left == SHARDS - PER_PLAN
+    assert query.planner.last_plan.planning_s <= BUDGET_S + CALL_S
+    assert query.planner.last_plan.whole_planning_s == pytest.approx(
+        query.planner.last_plan.planning_s * SHARDS / PER_PLAN
+    )
     assert query.start.streams["orders"].created_ms == start.streams["orders"].created_ms
     assert stream.clock.now_s() >= started_s
     for shard_id in set(stream.shards) - {shard_id for shard_id, _ in read}:
@@ -70,7 +72,7 @@ def test_a_plan_without_news_continues_with_the_shards_left_out() -> None:
     assert fresh is not None
     stream.clock.sleep(1)
     assert [number for _, number in query.batch()] == [fresh.sequence_number]
-    assert query.planner.planning_s > 3 * BUDGET_S
+    assert query.planner.last_plan.planning_s > 3 * BUDGET_S
 
 
 def test_an_idle_stream_is_idle_once_each_shard_was_planned() -> None:
@@ -81,7 +83,7 @@ def test_an_idle_stream_is_idle_once_each_shard_was_planned() -> None:
     start = query.start
     assert query.planner.next_offset(start) is start
     assert stream.by_shard == dict.fromkeys(stream.shards, 1)
-    assert query.planner.shards_left == 0
+    assert query.planner.last_plan.shards_left == 0
 
 
 def test_the_lag_of_shards_left_out_grows() -> None:

@@ -49,7 +49,7 @@ def test_a_batch_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
     [line] = lines(caplog)
     words = dict(word.split("=") for word in line.split()[1:])
     assert (words["stream"], words["shards"]) == ("orders", "2")
-    assert float(words["duration_s"]) == round(query.planner.planning_s, 3)
+    assert float(words["duration_s"]) == round(query.planner.last_plan.planning_s, 3)
     assert int(words["lag_ms"]) == max(query.planner.lag_ms()["orders"].values()) > 0
 
 

@@ -40,7 +40,7 @@ def test_a_batch_without_a_limit_is_whole() -> None:
     stream, query = followed()
     put_everywhere(stream)
     assert sorted(query.batch(bounded=False)) == sorted(everything(stream))
-    assert query.planner.shards_left == 0
+    assert query.planner.last_plan.shards_left == 0
 
 
 def test_the_end_of_a_read_is_whole() -> None:

@@ -61,7 +61,7 @@ from kinesis_core.model.starting_positions import (
     position_in,
 )
 from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, StreamSummary
-from kinesis_core.model.times import show_time
+from kinesis_core.model.times import HOUR_MS, show_time
 
 __all__ = [
     "After",
@@ -71,6 +71,7 @@ __all__ = [
     "Cut",
     "EndingPosition",
     "EntryColumns",
+    "HOUR_MS",
     "Estimate",
     "ForeignCheckpoint",
     "HASH_KEYS",

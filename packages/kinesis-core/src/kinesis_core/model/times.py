@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 
+HOUR_MS = 3_600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 

@@ -23,6 +23,7 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StaleListingError
 from kinesis_core.model import (
+    HOUR_MS,
     MIN_RETENTION_HOURS,
     Children,
     Listing,
@@ -43,7 +44,6 @@ PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, *(15.0,) * 7)
 Pauses after stale listings in a row. They add up to two minutes: ListShards catches up within seconds, and a longer delay is
 an error. The quota of ListShards allows far more calls.
 """
-_HOUR_MS = 3_600_000
 
 Report = Callable[[str, ShardOffset, str], None]
 """Reports lost records: the shard, the offset after which they were, and what happened. It raises if a loss stops the query."""
@@ -137,7 +137,7 @@ class Discovery:
         """Return whether no shard can have left the stream yet, with an hour's margin for clocks that differ."""
         summary = self.summary()
         hours = min(MIN_RETENTION_HOURS, summary.retention_hours) - 1
-        return self.api.now_ms() - summary.created_ms < hours * _HOUR_MS
+        return self.api.now_ms() - summary.created_ms < hours * HOUR_MS
 
     def _find_unlisted(self, listing: Listing, known: Known) -> Hole | None:
         """Return a shard that Kinesis knows and does not list: its children would be read too early."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kinesis_core.model import (
+    HOUR_MS,
     MIN_RETENTION_HOURS,
     After,
     At,
@@ -19,7 +20,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.progress import Idle, InGap, Progress, reading
 
-DAY_MS = MIN_RETENTION_HOURS * 3_600_000
+DAY_MS = MIN_RETENTION_HOURS * HOUR_MS
 EMPTY_MARGIN_MS = 5000
 """Subtracted from the time up to which a shard was seen empty: arrival times may be off by as much."""
 

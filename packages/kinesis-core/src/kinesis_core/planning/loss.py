@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import (
+    HOUR_MS,
     MIN_RETENTION_HOURS,
     OPTION_NAMES,
     After,
@@ -31,7 +32,6 @@ from kinesis_credentials.logs import get_logger
 log = get_logger("kinesis_core")
 
 
-HOUR_MS = 3_600_000
 MARGIN_MS = 60_000
 """How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from attrs import define, evolve, field
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model import AtTimestamp, Listing, ShardEnd, ShardOffset, StreamOffset, show_time
-from kinesis_core.planning.loss import HOUR_MS
+from kinesis_core.model import HOUR_MS, AtTimestamp, Listing, ShardEnd, ShardOffset, StreamOffset, show_time
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
 

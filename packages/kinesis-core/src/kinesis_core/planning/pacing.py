@@ -24,6 +24,7 @@ from attrs import define, field
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import Estimate, Offset, ShardEnd
+from kinesis_core.planning.schedule import LastPlan
 from kinesis_core.planning.settings import FULL_MS
 from kinesis_core.threads import try_to_start
 from kinesis_credentials.logs import get_logger
@@ -45,19 +46,7 @@ class BatchPlanner(Protocol):
     """Plans batches, in one thread at a time."""
 
     @property
-    def planning_s(self) -> float:
-        """How long the last plan took, without the wait until it was due."""
-        ...
-
-    @property
-    def whole_planning_s(self) -> float:
-        """How long it would have taken for all shards: more where it left some for the next plan."""
-        ...
-
-    @property
-    def shards_left(self) -> int:
-        """How many shards the last plan left for the next one."""
-        ...
+    def last_plan(self) -> LastPlan: ...
 
     def set_awaited(self, is_awaited: bool) -> None:
         """Say whether somebody waits for the plans from now on, also for one that is being made. Only then a budget counts."""
@@ -134,10 +123,10 @@ class PlanAhead:
         self.planner.set_awaited(True)
         end = self._planned_ahead(start, bounded) or self.planner.next_offset(start, bounded=bounded)
         self._lag_ms = self.planner.lag_ms()
-        log_planned(start, end, self.planner.planning_s, self._lag_ms, self.planner.shards_left)
+        log_planned(start, end, self.planner)
         self._batch, self._returned_s = (start, end), self.clock.now_s()
         if away_s is not None and end is not start and self._is_worth_it(away_s):
-            self._plan_ahead(end, bounded, away_s - LEAD * self.planner.whole_planning_s)
+            self._plan_ahead(end, bounded, away_s - LEAD * self.planner.last_plan.whole_planning_s)
         return end
 
     def lag_ms(self) -> Mapping[str, Mapping[str, int]]:
@@ -156,7 +145,7 @@ class PlanAhead:
         return self.clock.now_s() - self._returned_s
 
     def _is_worth_it(self, away_s: float) -> bool:
-        return self.planner.planning_s > max(WORTH_S, WORTH_SHARE * away_s)
+        return self.planner.last_plan.planning_s > max(WORTH_S, WORTH_SHARE * away_s)
 
     def _plan_ahead(self, start: Offset, bounded: bool, after_s: float) -> None:
         plan = _Plan(start, bounded)
@@ -186,7 +175,7 @@ class PlanAhead:
             return None
         if plan.error is not None:
             raise plan.error
-        is_old = not self.clock.now_s() - plan.made_s <= STALE * self.planner.planning_s
+        is_old = not self.clock.now_s() - plan.made_s <= STALE * self.planner.last_plan.planning_s
         # A plan that found nothing is no use: records may have come since.
         return None if is_old or plan.end is plan.start else plan.end
 
@@ -214,16 +203,8 @@ class BatchGate:
     """When to plan again a batch that is held back."""
 
     @property
-    def planning_s(self) -> float:
-        return self.planner.planning_s
-
-    @property
-    def whole_planning_s(self) -> float:
-        return self.planner.whole_planning_s
-
-    @property
-    def shards_left(self) -> int:
-        return self.planner.shards_left
+    def last_plan(self) -> LastPlan:
+        return self.planner.last_plan
 
     def set_awaited(self, is_awaited: bool) -> None:
         self.planner.set_awaited(is_awaited)
@@ -280,11 +261,9 @@ def _finishes_shard(start: Offset, end: Offset) -> bool:
     )
 
 
-def log_planned(
-    start: Offset, end: Offset, duration_s: float, lag_ms: Mapping[str, Mapping[str, int]], left: int = 0
-) -> None:
+def log_planned(start: Offset, end: Offset, planner: BatchPlanner) -> None:
     """
-    Log a batch from *start* to *end*, whose plan left *left* shards for the next one. Nothing is logged when nothing is new.
+    Log a batch from *start* to *end*, the last one of *planner*. Nothing is logged when nothing is new.
 
     The code that returns a batch to its user calls this. A planner does not: a gate may hold its plan back, and a newer plan
     may replace it.
@@ -293,11 +272,12 @@ def log_planned(
         return
     changed = {name: stream for name, stream in end.streams.items() if stream is not start.streams.get(name)}
     if changed:
+        left, lags_ms = planner.last_plan.shards_left, planner.lag_ms().values()
         log.info(
             "batch.planned",
             stream=",".join(changed),
             shards=sum(p.first is not None for stream in changed.values() for p in stream.shards.values()),
-            duration_s=round(duration_s, 3),
-            lag_ms=max((ms for shards in lag_ms.values() for ms in shards.values()), default=0),
+            duration_s=round(planner.last_plan.planning_s, 3),
+            lag_ms=max((ms for shards in lags_ms for ms in shards.values()), default=0),
             **({"left": left} if left else {}),
         )

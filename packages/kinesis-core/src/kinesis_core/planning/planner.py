@@ -11,6 +11,7 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
+    HOUR_MS,
     OPTION_NAMES,
     KclApplication,
     Offset,
@@ -26,7 +27,7 @@ from kinesis_core.model import (
     ranges_between,
 )
 from kinesis_core.planning.pacing import log_planned
-from kinesis_core.planning.schedule import Lanes, Schedule
+from kinesis_core.planning.schedule import Lanes, LastPlan, Schedule
 from kinesis_core.planning.settings import Limits, PlanSettings
 from kinesis_core.planning.shares import Shares, divide_limits
 from kinesis_core.planning.skew import Skew
@@ -45,7 +46,6 @@ longer.
 """
 LONG_HOURS = 6.0
 """A quarter of the shortest retention. Such a batch takes long, and its first records may expire before it is done."""
-_HOUR_MS = 3_600_000
 
 
 class Planner:
@@ -136,8 +136,8 @@ class Planner:
             self._check_order(start, self._by_stream(started_at, self._names[0]), ends)
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
-        self._schedule.planning_s = self._clock.now_s() - started_s
-        log_planned(start, ended, self.planning_s, self.lag_ms())
+        self._schedule.last_plan = LastPlan(self._clock.now_s() - started_s)
+        log_planned(start, ended, self)
         return ended
 
     def fix_targets(self) -> None:
@@ -156,19 +156,8 @@ class Planner:
         return group_ranges(ranges, {name: p.listing for name, p in self._streams.items()})
 
     @property
-    def planning_s(self) -> float:
-        """How long the last plan took, without the wait until it was due."""
-        return self._schedule.planning_s
-
-    @property
-    def whole_planning_s(self) -> float:
-        """How long it would have taken for all shards: more where it left some for the next plan."""
-        return self._schedule.whole_planning_s
-
-    @property
-    def shards_left(self) -> int:
-        """How many shards the last plan left for the next one."""
-        return self._schedule.shards_left
+    def last_plan(self) -> LastPlan:
+        return self._schedule.last_plan
 
     def set_awaited(self, is_awaited: bool) -> None:
         """Say whether somebody waits for the plans from now on, also for one that is being made. Only then the budget counts."""
@@ -236,7 +225,7 @@ class Planner:
             if any(end is not start.streams[name] for name, end in ends.items()):
                 return Offset(ends)
             is_whole = held is None  # shards that were left out would hold others, so they come first
-            if not self._schedule.shards_left:
+            if not self.last_plan.shards_left:
                 return start
 
     def _finish(self, shares: Shares | None, drafts: Mapping[str, Draft]) -> dict[str, StreamOffset]:
@@ -287,7 +276,7 @@ def warn_of_backlog(stream: str, end: StreamOffset, retention_hours: Callable[[]
     """Log how many hours the batch that ends at *end* reaches back, and over how many shards, if that is long."""
     estimates = [p.estimate for p in end.shards.values() if p.first is not None]
     ages_ms = [e.age_ms for e in estimates if e is not None and e.age_ms is not None]
-    hours = max(ages_ms, default=0) / _HOUR_MS
+    hours = max(ages_ms, default=0) / HOUR_MS
     if hours >= LONG_HOURS:
         log.warning(
             "backlog.planned",

@@ -109,6 +109,23 @@ class Turns:
         return max(0, int((self._left_s - self.of(shard_id).at_s) * 1000))
 
 
+@frozen
+class LastPlan:
+    """What the plans of the last round took, and what they left."""
+
+    planning_s: float = 0.0
+    """Without the wait until they were due."""
+    shards: int = 0
+    """How many were planned."""
+    shards_left: int = 0
+    """How many are left for the next plan."""
+
+    @property
+    def whole_planning_s(self) -> float:
+        """How long it would have taken for all shards, at the same rate."""
+        return self.planning_s * (1 + self.shards_left / max(1, self.shards))
+
+
 @define
 class Schedule:
     """
@@ -126,25 +143,13 @@ class Schedule:
     """None where every plan is whole."""
     is_awaited: bool = True
     """Whether a query waits for the plan. While none does, time is not short, and the plan continues."""
-    planning_s: float = field(default=0.0, init=False)
-    """How long the last round took."""
+    last_plan: LastPlan = field(factory=LastPlan, init=False)
     _round_s: float = field(default=0.0, init=False)
     """When it began."""
     _first: int = field(default=0, init=False)
     """Which stream comes first: while nobody waits for a plan, it may have all the time until somebody does."""
     _left_s: float = field(default=float("inf"), init=False)
     _streams_left: int = field(default=1, init=False)
-
-    @property
-    def shards_left(self) -> int:
-        """How many shards the last plan left for the next one."""
-        return sum(len(turns.left) for turns in self.turns.values())
-
-    @property
-    def whole_planning_s(self) -> float:
-        """How long the last round would have taken without a budget, at the same rate."""
-        planned = sum(turns.planned for turns in self.turns.values())
-        return self.planning_s * (1 + self.shards_left / max(1, planned))
 
     def begin_round(self) -> None:
         self._round_s = self.clock.now_s()
@@ -168,8 +173,10 @@ class Schedule:
         self._streams_left -= 1
 
     def end_plan(self) -> None:
-        self.planning_s = self.clock.now_s() - self._round_s
-        if self.shards_left:
+        planned = sum(turns.planned for turns in self.turns.values())
+        left = sum(len(turns.left) for turns in self.turns.values())
+        self.last_plan = LastPlan(self.clock.now_s() - self._round_s, planned, left)
+        if left:
             self._first = (self._first + 1) % len(self.turns)
 
 

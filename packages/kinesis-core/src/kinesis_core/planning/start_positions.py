@@ -9,6 +9,7 @@ from attrs import evolve
 from kinesis_core.aggregation import count_user_records
 from kinesis_core.errors import InvalidRequestError, OptionError, StreamNotFoundError
 from kinesis_core.model import (
+    HOUR_MS,
     After,
     At,
     AtTimestamp,
@@ -39,7 +40,6 @@ log = get_logger("kinesis_core")
 
 LATEST_MARGIN_MS = 5000
 """How far before now a shard without records starts at LATEST: the next arrival time may be off by as much."""
-_HOUR_MS = 3_600_000
 
 
 def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
@@ -83,7 +83,7 @@ def _oldest_not_about_to_leave(planner: StreamPlanner) -> Cut:
     if not margin_ms:
         return TrimHorizon()
     now_ms = planner.api.now_ms()
-    return AtTimestamp(min(now_ms, now_ms - planner.facts.retention_hours() * _HOUR_MS + margin_ms))
+    return AtTimestamp(min(now_ms, now_ms - planner.facts.retention_hours() * HOUR_MS + margin_ms))
 
 
 def late_error(

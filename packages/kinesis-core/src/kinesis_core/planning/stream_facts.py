@@ -13,7 +13,7 @@ from attrs import define, field
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamRecreatedError
-from kinesis_core.model import StreamSummary, show_time
+from kinesis_core.model import HOUR_MS, StreamSummary, show_time
 
 KNOWN_S = 600.0
 """How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
@@ -121,7 +121,7 @@ class StreamFacts:
 
     def stamp_ms(self) -> int:
         """Return after how long the time in the offset of an idle shard is written again."""
-        return self.kept_hours() * _HOUR_S * 1000 // _STAMPS
+        return self.kept_hours() * HOUR_MS // _STAMPS
 
     def hours_to_save(self) -> int:
         """Return `kept_hours` for an offset that is written now."""

@@ -9,6 +9,7 @@ from attrs import define, field, frozen
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import (
+    HOUR_MS,
     MIN_RETENTION_HOURS,
     After,
     At,
@@ -28,7 +29,6 @@ log = get_logger("kinesis_core")
 
 NEAR_MS = 30 * 60_000
 """A record this close to the end of its retention may expire between two pages."""
-_HOUR_MS = 3_600_000
 
 
 @define
@@ -99,7 +99,7 @@ class RangeProgress:
         if self._proven is None or self._taken is None:
             return None
         hours = MIN_RETENTION_HOURS if self.is_done else self.range.retention_hours
-        may_leave_ms = now_ms - hours * _HOUR_MS + NEAR_MS
+        may_leave_ms = now_ms - hours * HOUR_MS + NEAR_MS
         arrived_ms = self._proven.arrived_ms
         is_due = self.is_done if arrived_ms is None else arrived_ms < may_leave_ms
         return self._proven.number if is_due else None

@@ -7,6 +7,7 @@ Rare calls go through the botocore client. Calls whose number grows with shards 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import define, field
@@ -107,7 +108,7 @@ class BotoStreamApi(BotoCaller):
         where = {"shard": shard_id} if shard_id else {}
 
         def call() -> Page:
-            response = self._call("GetRecords", lambda: self.calls.call("GetRecords", arn, body), **where)
+            response = self._call("GetRecords", partial(self.calls.call, "GetRecords", arn, body), **where)
             return self._wire.decode_page(response[BODY], with_data)
 
         return self._repeat("GetRecords", call, Throttles.RAISED, **where)

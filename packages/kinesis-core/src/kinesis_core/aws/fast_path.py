@@ -154,26 +154,21 @@ class FastPath:
         Raises:
             `CALL_ERRORS`, as the client does; a `NotCborError` among them.
         """
-        if self.wire_format is WireFormat.JSON:
-            return self._call(action, stream, body)
-        endpoint_url = self.client.meta.endpoint_url
-        try:
-            response = self._call(action, stream, body)
-        except ClientError as refusal:
-            verify_refusal(refusal, action, endpoint_url)
-            raise
-        verify_success(response, response[BODY], action, endpoint_url)
-        return response
-
-    def _call(self, action: str, stream: Mapping[str, str], body: bytes) -> dict[str, Any]:
         keys = self.credentials.get_frozen_credentials()
-        template = self._templates.get(action)
-        if self._transport is not None and template is not None and template.keys == keys:
-            request = template.make(body, self._utc_now())
-            response = self._call_directly(self._transport, action, stream, request)
-            if response is not None:
-                return response
-        return self._call_whole(action, stream, body, keys)
+        template, response = self._templates.get(action), None
+        try:
+            if self._transport is not None and template is not None and template.keys == keys:
+                request = template.make(body, self._utc_now())
+                response = self._call_directly(self._transport, action, stream, request)
+            if response is None:
+                response = self._call_whole(action, stream, body, keys)
+        except ClientError as refusal:
+            if self.wire_format is WireFormat.CBOR:
+                verify_refusal(refusal, action, self.client.meta.endpoint_url)
+            raise
+        if self.wire_format is WireFormat.CBOR:
+            verify_success(response, response[BODY], action, self.client.meta.endpoint_url)
+        return response
 
     def _call_whole(
         self, action: str, stream: Mapping[str, str], body: bytes, keys: ReadOnlyCredentials
@@ -192,7 +187,12 @@ class FastPath:
         self, transport: HttpTransport, action: str, stream: Mapping[str, str], request: AWSPreparedRequest
     ) -> dict[str, Any] | None:
         """Return the response, or None if the client has to make the call: keys may be stale, or the endpoint another."""
-        response = self._send(transport, action, request)
+        handled = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
+        instead = first_non_none_response(handled)
+        if instead is None:
+            response = transport.send(request, is_changed=bool(handled))
+        else:  # a hook of the user responds instead of the service
+            response = HttpResponse(instead.status_code, instead.headers, instead.content)
         if response.status < 300:
             return {BODY: response.body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
         refusal = self._parse_refusal(action, response)
@@ -202,13 +202,6 @@ class FastPath:
             raise refusal
         log_retry(action, code, 1, 0.0, stream="".join(stream.values()))
         return None
-
-    def _send(self, transport: HttpTransport, action: str, request: AWSPreparedRequest) -> HttpResponse:
-        handled = self.client.meta.events.emit(f"before-send.kinesis.{action}", request=request)
-        instead = first_non_none_response(handled)
-        if instead is not None:  # a hook of the user responds instead of the service
-            return HttpResponse(instead.status_code, instead.headers, instead.content)
-        return transport.send(request, is_changed=bool(handled))
 
     def _parse_refusal(self, action: str, response: HttpResponse) -> ClientError:
         model = self.client.meta.service_model.operation_model(action)

@@ -9,6 +9,7 @@ import pytest
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import After, Estimate, Offset, RangeGroup, ShardOffset, StreamOffset
+from kinesis_core.planning.schedule import LastPlan
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.reader_40 import StreamReader40
 
@@ -23,8 +24,7 @@ def at(number: int) -> Offset:
 class ScriptedPlanner:
     """Starts at 0. Every plan ends ten records later, and is recorded."""
 
-    planning_s = whole_planning_s = 0.0
-    shards_left = 0
+    last_plan = LastPlan()
 
     def __init__(self) -> None:
         self.plans: list[tuple[Offset, bool]] = []

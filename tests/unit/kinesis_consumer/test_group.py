@@ -16,10 +16,10 @@ import pytest
 from attrs import define, evolve, field
 
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, LeaseLostError
-from kinesis_consumer.delivery.taken import UNCOMMITTED_S
 from kinesis_consumer.leases.life import Out
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.worker import WorkerThreads
+from kinesis_consumer.worker.arrivals import UNCOMMITTED_S
 from kinesis_consumer.worker.leaving import loads_of_others
 from kinesis_core import (
     AccessDeniedError,

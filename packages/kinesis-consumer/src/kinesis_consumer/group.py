@@ -20,7 +20,7 @@ from typing import Literal
 from attrs import define, field
 
 from kinesis_consumer.arguments import named_arguments, verify_kind, verify_table_name, verify_worker
-from kinesis_consumer.delivery import Batch, TakenBatches
+from kinesis_consumer.delivery import Batch
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import LeaseStore, parse_store
 from kinesis_consumer.opening import Opening, connect, parse_start, parse_streams, verify_consumer
@@ -43,12 +43,10 @@ class ConsumerGroup:
     application: str
     worker: str
     _threads: WorkerThreads
-    _taken: TakenBatches = field(init=False)
     _arrivals: Arrivals = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._taken = TakenBatches(self._threads.worker.clock)
-        self._arrivals = Arrivals(self._threads, self._taken.warn)
+        self._arrivals = Arrivals(self._threads)
 
     def __repr__(self) -> str:
         return f"<ConsumerGroup {self.application}, worker {self.worker}>"
@@ -149,7 +147,7 @@ class ConsumerGroup:
             ServiceError: AWS refuses a call for good.
         """
         with named_arguments():
-            return self._taken.note(next(self._arrivals))
+            return next(self._arrivals)
 
     def __aiter__(self) -> ConsumerGroup:
         return self
@@ -157,7 +155,7 @@ class ConsumerGroup:
     async def __anext__(self) -> Batch:
         """Return the next batch, as an iteration does. Nothing is lost if the task is cancelled while it waits."""
         with named_arguments():
-            return self._taken.note(await anext(self._arrivals))
+            return await anext(self._arrivals)
 
     def lag(self) -> dict[str, dict[str, int]]:
         """
@@ -192,7 +190,9 @@ class ConsumerGroup:
         """
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))
         with named_arguments():
-            run.in_threads(Arrivals(self._threads), threads)  # whose batches may take as long as they need
+            run.in_threads(
+                Arrivals(self._threads, warns=False), threads
+            )  # they may take as long as they need
 
     async def run_async(
         self,
@@ -206,7 +206,7 @@ class ConsumerGroup:
         """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))
         with named_arguments():
-            await run.in_tasks(Arrivals(self._threads), tasks)
+            await run.in_tasks(Arrivals(self._threads, warns=False), tasks)
 
     def _handling(
         self,

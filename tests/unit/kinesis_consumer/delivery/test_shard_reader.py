@@ -80,6 +80,88 @@ def test_a_page_that_comes_during_a_commit_is_kept() -> None:
     assert data(take(reader)) == [b"2"]
 
 
+def test_two_threads_that_commit_one_batch() -> None:
+    """The second one finds it committed, and its write does not fix another end of the next batch."""
+    shard = OneShard.new(GroupSettings(max_batch_records=1))
+    put(shard, b"1", b"2")
+    reader = shard.reader()
+    first = next_batch(reader)
+    reader.fetch()
+    assert first is not None
+    assert reader.write_commit(first)
+    lease = shard.lease()
+    assert not reader.write_commit(first)
+    assert shard.lease() == lease
+    assert reader.size_bytes == 1
+    first.is_committed = False
+    with pytest.raises(LeaseLostError, match="cannot be committed"):
+        reader.write_commit(first)
+
+
+def test_a_commit_that_meets_the_loss_of_its_lease_frees_memory_once() -> None:
+    """Its data counts no longer once the reader is closed, and the commit counts although the lease is lost."""
+    shard, counted = OneShard.new(), [0]
+    put(shard, b"1")
+    reader = shard.reader()
+    reader.count = counted.append
+    batch = next_batch(reader)
+    shard.table.hook = lambda: (reader.close(), "")[1]
+    assert batch is not None
+    assert reader.write_commit(batch)
+    assert sum(counted) == 0
+    assert reader.take() is None
+
+
+def test_a_batch_that_waits_does_not_go_out_once_its_lease_is_released() -> None:
+    """A program takes a batch at the moment at which its lease is released."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    reader.fetch()
+    assert reader.fix_next()
+    assert reader.begin_release(only_idle=True)
+    assert not reader.held.is_ours
+    assert reader.take() is None
+
+
+def test_a_batch_in_hand_keeps_its_lease() -> None:
+    """A release that waits for idle shards changes nothing while the program has a batch."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    assert not reader.begin_release(only_idle=True)
+    assert batch is not None
+    assert batch.is_ours
+
+
+def test_no_batch_is_planned_after_a_hand_over_has_begun() -> None:
+    """The last commit fixes no further end: the next owner is to make the batches."""
+    shard = OneShard.new(GroupSettings(max_batch_records=1))
+    put(shard, b"1", b"2")
+    reader = shard.reader()
+    first = next_batch(reader)
+    reader.fetch()
+    assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
+    reader.held.renew()
+    assert first is not None
+    assert commit(reader, first) is None
+    assert shard.lease().pending is None
+
+
+def test_nothing_goes_out_after_the_program_was_asked_to_finish() -> None:
+    """A batch that waits while another worker does is that worker's."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    reader.fetch()
+    assert reader.fix_next()
+    assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
+    reader.held.renew()
+    assert reader.held.ask(shard.clock.now_s())
+    assert reader.take() is None
+
+
 def test_nothing_takes_the_place_of_a_batch_that_was_withdrawn() -> None:
     """
     A batch that is taken back because the lease is released stays in the lease, although the next records are there. The next owner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -13,6 +14,7 @@ from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.stores import Update
 from kinesis_core import ThrottledError, UnavailableError
 from kinesis_core.leases import FINISHED, LeaseCheckpoint
+from support.waiting import PATIENCE_S
 from unit.kinesis_consumer.consumer_parts import OneShard
 
 
@@ -75,6 +77,16 @@ def test_a_lease_whose_owner_was_changed_by_hand_is_lost(shard: OneShard, held: 
     with pytest.raises(LeaseLostError, match="its owner was changed to another by hand"):
         held.renew()
     assert not held.is_ours
+
+
+def test_a_lease_that_came_back_is_lost(shard: OneShard, held: HeldLease) -> None:
+    """Another worker had the lease meanwhile, and may have moved its checkpoint."""
+    for owner in ("another", "me"):
+        assert shard.table.table.update(updates.assign(shard.lease(), owner)) is not None
+    with pytest.raises(LeaseLostError, match="another worker has had it"):
+        held.renew()
+    held.lose("another reason")
+    assert held.reason == "another worker has had it"
 
 
 def test_a_deleted_lease_is_lost(shard: OneShard, held: HeldLease) -> None:
@@ -427,3 +439,49 @@ def test_a_lease_that_is_damaged_when_it_is_written(shard: OneShard, held: HeldL
     shard.table.table.update(Update(held.key, expect={}, remove=("parentShardId",)))
     assert (shard.lease().checkpoint == REACHED) is (kind == "commit")
     assert (shard.lease().owner is None) is (kind == "release")
+
+
+def test_writes_take_turns(shard: OneShard, held: HeldLease) -> None:
+    """A second thread writes once the first one has its response, and knows what that one wrote. Who only looks does not wait."""
+    began, go_on = threading.Event(), threading.Event()
+    writers: list[threading.Thread] = []
+
+    def wait() -> str:
+        writers.append(threading.current_thread())
+        began.set()
+        assert go_on.wait(PATIENCE_S)
+        return ""
+
+    shard.table.hook = wait
+    threads = [threading.Thread(target=held.renew), threading.Thread(target=held.release, args=[None])]
+    for thread in threads:
+        thread.start()
+        assert began.wait(PATIENCE_S)
+    threads[1].join(0.1)
+    assert writers == threads[:1]
+    assert held.is_ours
+    go_on.set()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+    assert writers == threads
+    assert shard.lease().owner is None
+
+
+def test_a_turn_that_is_interrupted_blocks_nobody(shard: OneShard, held: HeldLease) -> None:
+    """The user may interrupt a write, and a thread that has the turn may write several times."""
+
+    def interrupt() -> str:
+        raise KeyboardInterrupt
+
+    with held.turn():
+        held.renew()
+        shard.table.hook = interrupt
+        with pytest.raises(KeyboardInterrupt):
+            held.renew()
+        shard.table.hook = str
+        other = threading.Thread(target=held.renew)
+        other.start()
+        other.join(0.1)
+        assert other.is_alive()
+    other.join(PATIENCE_S)
+    assert not other.is_alive()

@@ -6,7 +6,6 @@ from kinesis_consumer.delivery.pace import Pace
 from kinesis_consumer.delivery.positions import open_batch
 from kinesis_consumer.delivery.shard_reader import ShardReader
 from kinesis_consumer.delivery.subscribed_pages import SubscribedPages
-from kinesis_consumer.delivery.taken import TakenBatches
 
 __all__ = [
     "Batch",
@@ -15,6 +14,5 @@ __all__ = [
     "Pace",
     "ShardReader",
     "SubscribedPages",
-    "TakenBatches",
     "open_batch",
 ]

@@ -157,7 +157,7 @@ class Member:
     def _coordinate(self) -> None:
         while not self.is_stopping:
             self.group.simulation.wait(min(self.coordinator.step(), LONGEST_WAIT_S))
-        self.coordinator.retire()
+        self.coordinator.release()
 
     def _read(self) -> None:
         while not self.is_stopping:

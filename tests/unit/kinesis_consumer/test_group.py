@@ -20,7 +20,7 @@ from kinesis_consumer.leases.life import Out
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.arrivals import UNCOMMITTED_S
-from kinesis_consumer.worker.leaving import loads_of_others
+from kinesis_consumer.worker.coordinator import loads_of_others
 from kinesis_core import (
     AccessDeniedError,
     DataLossError,

@@ -10,8 +10,8 @@ from attrs import evolve
 from kinesis_consumer import GroupSettings, WorkerNameInUseError
 from kinesis_consumer.assignment import Namesakes, WorkerReport
 from kinesis_consumer.leases import assign, new_item, release
+from kinesis_consumer.opening import await_own_name
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import await_own_name
 from kinesis_core.leases import Lease
 from support.consumer_groups import fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock

@@ -254,7 +254,7 @@ class Workers:
             threads.coordinator.step()
         except GroupStateError as error:
             self.errors[name] = error
-            threads.coordinator.retire()
+            threads.coordinator.release()
 
 
 def ours(group: ConsumerGroup) -> set[str]:

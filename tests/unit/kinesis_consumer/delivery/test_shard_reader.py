@@ -105,7 +105,12 @@ def test_a_commit_that_meets_the_loss_of_its_lease_frees_memory_once() -> None:
     reader = shard.reader()
     reader.count = counted.append
     batch = next_batch(reader)
-    shard.table.hook = lambda: (reader.close(), "")[1]
+
+    def close() -> str:
+        reader.close()
+        return ""
+
+    shard.table.hook = close
     assert batch is not None
     assert reader.write_commit(batch)
     assert sum(counted) == 0

@@ -73,7 +73,7 @@ def test_a_lease_that_was_left_to_anybody_is_not_left_for_long() -> None:
     assert [lease.owner for lease in leases_of(table).values()] == ["worker-1"]
     second.step()
     table.delete("worker-2", {})  # as if the first worker had looked before that step
-    first.retire()
+    first.release()
     assert [lease.owner for lease in leases_of(table).values()] == [None]
     for _ in range(5):
         clock.sleep(1)

@@ -4,7 +4,6 @@ from kinesis_consumer.worker.arrivals import Arrivals
 from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCallback
 from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.leases import LeaseHolder
-from kinesis_consumer.worker.own_name import await_own_name
 from kinesis_consumer.worker.streams import Source
 from kinesis_consumer.worker.threads import LONGEST_WAIT_S, WorkerThreads
 from kinesis_consumer.worker.worker import Worker
@@ -20,5 +19,4 @@ __all__ = [
     "Source",
     "Worker",
     "WorkerThreads",
-    "await_own_name",
 ]

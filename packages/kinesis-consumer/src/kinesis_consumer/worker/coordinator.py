@@ -1,9 +1,10 @@
-"""How one worker gets its leases: a leader assigns them. The worker may be the leader."""
+"""How one worker takes part in its group: a leader assigns leases, a worker that leaves gives its own to others."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from attrs import define, field
 
@@ -16,13 +17,13 @@ from kinesis_consumer.assignment import (
     MetricsWriter,
     OlderWorkers,
     read_leases,
+    read_report,
     scan_pause_s,
 )
 from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases, verify_naming
 from kinesis_consumer.worker.leases import LeaseHolder
-from kinesis_consumer.worker.leaving import retire
 from kinesis_consumer.worker.outages import Outage, Periodic
-from kinesis_consumer.worker.unassigned import Unassigned
+from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Lease
 from kinesis_credentials.logs import get_logger
@@ -33,11 +34,34 @@ VERIFICATION_S = 60.0
 DISCOVERY_S = 1.0
 CANDIDACY_S = 2.5
 """
-How often at least a worker that does not lead looks at the lock. A leader that leaves deletes it, and may have left its leases to
-anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
+How often at least a worker that does not lead looks at the lock. A leader that leaves deletes it, and may have released its leases
+to anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
 """
 LEADING_S = 2.0
 CLEANUP_S = 60.0
+ALIVE_S = 35.0
+"""A worker that reported within this time gets leases from one that closes. The KCL reports each 30 s."""
+
+
+@define
+class Unassigned:
+    """Counts the shards without a worker, and logs each number that stays."""
+
+    max_leases: int
+    settled_s: float
+    """How long a number has to stay: a worker that has just come may still take some."""
+    _count: int = field(default=0, init=False)
+    _since_s: float = field(default=0.0, init=False)
+    _logged: int = field(default=0, init=False)
+
+    def note(self, count: int, now_s: float) -> None:
+        """Note that *count* shards have no worker, because all have as many as they may have."""
+        if count != self._count:
+            self._count, self._since_s = count, now_s
+        if self._count != self._logged and now_s - self._since_s >= self.settled_s:
+            self._logged = self._count
+            if self._count:
+                log.warning("shards.unassigned", shards=self._count, max_leases=self.max_leases)
 
 
 @define(eq=False)
@@ -105,18 +129,30 @@ class Coordinator:
             each.step()
         return max(0.0, min(each.due_s for each in self._periodic) - self.clock.now_s())
 
-    def retire(self, *, only_idle: bool = True) -> None:
+    def release(self, *, only_idle: bool = True) -> None:
         """
-        Get no further leases, and let all go, so that other workers have them at once. Idempotent.
+        Get no further leases, and release all, with the report and the leader's lock. Other workers have them at once. Idempotent.
 
-        With *only_idle*, the leases of batches in hand stay. When a store fails, other workers have the leases once they expire.
+        With *only_idle*, the leases of batches in hand stay. Each part is done whether or not the store fails for another one: then
+        others have it once it expires.
         """
-        retire(self.worker, self.leader, self.reports, self.wall_clock, only_idle=only_idle)
+        loads: dict[str, int] = {}
+        try:
+            with _survived("report"):
+                self.reports.delete()
+            with _survived("assignment"):
+                loads = loads_of_others(self.leader, self.wall_clock)
+        finally:
+            try:
+                self.worker.release_all(loads, only_idle=only_idle)
+            finally:
+                with _survived("leader's lock"):
+                    self.leader.lock.release()
 
     def close(self) -> None:
-        """Let all leases go, and close the table."""
+        """Release all leases, and close the table."""
         try:
-            self.retire(only_idle=False)
+            self.release(only_idle=False)
         finally:
             self.worker.table.close()
 
@@ -188,3 +224,35 @@ class Coordinator:
                     self.worker.shards.remove_finished(lease.key)
                     log.info("lease.deleted", lease=lease.key)
         return CLEANUP_S
+
+
+def loads_of_others(leader: Leader, wall_clock: Clock) -> dict[str, int]:
+    """
+    Return how many shards each other worker reads that may be given leases; nothing if anybody may have them.
+
+    That is the leader if it was heard of a moment ago: it finds out who is alive, and balances. Reports are older. A leader gives
+    nothing to a worker whose report is young, but which does not renew its leases.
+    """
+    lock = leader.lock
+    if lock.leader not in (None, leader.worker) and not lock.suspects_leader():
+        return {str(lock.leader): 0}
+    items = leader.table.scan()
+    reports = [report for report in map(read_report, items) if report]
+    now_s = wall_clock.now_s()
+    alive = {report.worker for report in reports if now_s - report.updated <= min(ALIVE_S, report.active_s)}
+    if lock.is_held():
+        alive -= leader.suspects()
+    loads = dict.fromkeys(sorted(alive - {leader.worker}), 0)
+    for lease in read_leases(items)[0]:
+        if lease.owner in loads and not lease.is_finished:
+            loads[lease.owner] += 1
+    return loads
+
+
+@contextmanager
+def _survived(task: str) -> Iterator[None]:
+    """Log a failure of a store instead of raising it: the worker leaves."""
+    try:
+        yield
+    except ServiceError as error:
+        log.warning("coordination.failed", task=task, code=error.code, reason=str(error), failures=1)

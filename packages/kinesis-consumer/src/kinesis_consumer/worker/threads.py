@@ -217,7 +217,7 @@ class WorkerThreads:
                 with self._changed:
                     self._changed.wait_for(lambda: self.is_stopping, min(wait_s, LONGEST_WAIT_S))
         finally:
-            self.coordinator.retire()
+            self.coordinator.release()
 
     def _read(self) -> None:
         while not self.is_stopping:

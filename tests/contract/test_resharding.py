@@ -126,7 +126,10 @@ def test_an_unknown_shard_cannot_be_split(client: Any, stream: Any, refusal: Any
     assert code == "ResourceNotFoundException"
 
 
-_MERGES_ONLY = "merges neighbours and leaves the shards uneven"
+_UNEVEN = [
+    pytest.mark.deviates(server, "splits and merges neighbours, and leaves the shards uneven")
+    for server in ("kinesis-local", "moto")
+]
 
 
 @pytest.mark.parametrize(
@@ -135,13 +138,7 @@ _MERGES_ONLY = "merges neighbours and leaves the shards uneven"
         (1, 2),
         (2, 4),
         (4, 2),
-        pytest.param(
-            *(3, 2),
-            marks=[
-                pytest.mark.deviates("kinesis-local", _MERGES_ONLY),
-                pytest.mark.deviates("moto", _MERGES_ONLY),
-            ],
-        ),
+        *(pytest.param(*counts, marks=_UNEVEN) for counts in ((3, 2), (4, 5), (5, 3))),
     ],
 )
 def test_the_shard_count_is_updated_evenly(client: Any, new_stream: Any, before: int, after: int) -> None:

@@ -73,18 +73,6 @@ def test_an_html_page_may_come_with_a_503(emulator: Emulator, client: Any) -> No
     assert caught.value.response["ResponseMetadata"]["HTTPHeaders"]["content-type"] == "text/html"
 
 
-@pytest.mark.parametrize(
-    ("fault", "written"),
-    [(Fault(drop_request=True, reset=True), 0), (Fault(drop_response=True, reset=True), 1)],
-)
-def test_a_connection_may_be_reset(emulator: Emulator, client: Any, fault: Fault, written: int) -> None:
-    """A reset breaks the call before or after its work."""
-    emulator.settings.fault = lambda _: fault
-    with pytest.raises(botocore.exceptions.ConnectionClosedError, match="onnection"):
-        client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
-    assert len(emulator.records("orders")) == written
-
-
 def test_a_response_may_be_cut_in_the_middle(emulator: Emulator, client: Any) -> None:
     """boto3 reads a response that is shorter than its Content-Length as an empty one, without an error."""
     emulator.settings.fault = lambda _: Fault(cut_response=True)

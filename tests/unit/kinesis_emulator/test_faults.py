@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import botocore.exceptions
@@ -46,15 +47,16 @@ def test_a_fault_replaces_the_response(emulator: Emulator, client: Any, refusal:
     assert emulator.records("orders") == []
 
 
+@pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
 @pytest.mark.parametrize(
     ("fault", "written"), [(Fault(drop_request=True), 0), (Fault(drop_response=True), 1)]
 )
 def test_a_connection_is_dropped_before_or_after_the_work(
-    emulator: Emulator, client: Any, fault: Fault, written: int
+    emulator: Emulator, client: Any, fault: Fault, written: int, reset: bool
 ) -> None:
     """A lost request has no effect. After a lost response the record is written, and the client does not know."""
-    emulator.settings.fault = lambda _: fault
-    with pytest.raises(botocore.exceptions.ConnectionClosedError):
+    emulator.settings.fault = lambda _: replace(fault, reset=reset)
+    with pytest.raises(botocore.exceptions.ConnectionClosedError, match="onnection"):
         client.put_record(StreamName="orders", Data=b"x", PartitionKey="k")
     assert len(emulator.records("orders")) == written
 

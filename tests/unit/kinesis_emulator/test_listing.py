@@ -25,27 +25,6 @@ def ids(client: Any) -> Ids:
     return listed
 
 
-def test_shards_show_lineage_and_ranges(emulator: Emulator, client: Any) -> None:
-    """Children name their parents, closed shards have an ending number, and ranges cover all hash keys."""
-    left, right = emulator.split("orders", "shardId-000000000000")
-    emulator.merge("orders", right, left)
-    shards = client.list_shards(StreamName="orders")["Shards"]
-    assert [(shard.get("ParentShardId"), shard.get("AdjacentParentShardId")) for shard in shards] == [
-        (None, None),
-        ("shardId-000000000000", None),
-        ("shardId-000000000000", None),
-        (right, left),
-    ]
-    assert ["EndingSequenceNumber" in shard["SequenceNumberRange"] for shard in shards] == [
-        True,
-        True,
-        True,
-        False,
-    ]
-    whole = {"StartingHashKey": "0", "EndingHashKey": str(2**128 - 1)}
-    assert shards[0]["HashKeyRange"] == shards[3]["HashKeyRange"] == whole
-
-
 def test_the_token_is_sent_alone(emulator: Emulator, client: Any, refusal: Any) -> None:
     """NextToken must be alone; any other parameter but MaxResults is refused."""
     emulator.scale("orders", 4)
@@ -66,17 +45,6 @@ def test_the_token_is_sent_alone(emulator: Emulator, client: Any, refusal: Any) 
         code, message = refusal(client.list_shards, NextToken=token, **params)
         assert code == "InvalidArgumentException"
         assert message == f"NextToken and {next(iter(params))} cannot be provided together."
-
-
-def test_a_token_carries_its_filter(emulator: Emulator, client: Any) -> None:
-    """Later pages have the filter of the first one."""
-    emulator.scale("orders", 4)
-    page = client.list_shards(StreamName="orders", MaxResults=1, ShardFilter={"Type": "AT_LATEST"})
-    listed = page["Shards"]
-    while "NextToken" in page:
-        page = client.list_shards(NextToken=page["NextToken"], MaxResults=1)
-        listed += page["Shards"]
-    assert [shard["ShardId"] for shard in listed] == sorted(emulator.shard_ids("orders"))
 
 
 def test_a_token_expires_after_300_seconds(

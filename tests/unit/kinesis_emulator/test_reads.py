@@ -35,15 +35,6 @@ def test_the_five_kinds_of_iterator(numbers: list[str], read_from: Any) -> None:
     assert read_from("AT_TIMESTAMP", Timestamp=START_S + 5) == []
 
 
-def test_latest_returns_later_records(emulator: Emulator, client: Any, iterator_of: Any) -> None:
-    """A LATEST iterator returns records that are put after it was created."""
-    emulator.put("orders", b"before")
-    iterator = iterator_of("LATEST")
-    emulator.put("orders", b"after")
-    page = client.get_records(ShardIterator=iterator)
-    assert [record["Data"] for record in page["Records"]] == [b"after"]
-
-
 def test_a_limit_cuts_pages_and_lag_says_that_more_is_there(
     numbers: list[str], client: Any, iterator_of: Any
 ) -> None:
@@ -63,13 +54,6 @@ def test_lag_is_never_0_while_records_are_left(emulator: Emulator, client: Any, 
     for _ in range(2):
         emulator.put("orders", b"x")
     assert client.get_records(ShardIterator=iterator_of(), Limit=1)["MillisBehindLatest"] == 1
-
-
-def test_an_iterator_can_be_used_again(numbers: list[str], client: Any, iterator_of: Any) -> None:
-    """The same iterator returns the same records every time."""
-    iterator = iterator_of("AT_SEQUENCE_NUMBER", StartingSequenceNumber=numbers[1])
-    first, second = (client.get_records(ShardIterator=iterator, Limit=2)["Records"] for _ in range(2))
-    assert first == second
 
 
 def test_a_timestamp_in_the_future_is_refused(client: Any, refusal: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -134,22 +133,6 @@ def test_only_neighbours_can_be_merged(emulator: Emulator, client: Any, refusal:
         assert code == "InvalidArgumentException"
     client.merge_shards(StreamName="wide", ShardToMerge=ids[3], AdjacentShardToMerge=ids[2])
     assert len(open_ranges(client, "wide")) == 3
-
-
-@pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (4, 5), (3, 2), (5, 3)])
-def test_the_shard_count_is_updated_evenly(emulator: Emulator, client: Any, before: int, after: int) -> None:
-    """UpdateShardCount ends with shards of the same width that cover all hash keys."""
-    emulator.create_stream("wide", shards=before)
-    response = client.update_shard_count(
-        StreamName="wide", TargetShardCount=after, ScalingType="UNIFORM_SCALING"
-    )
-    assert (response["CurrentShardCount"], response["TargetShardCount"]) == (before, after)
-    ranges = open_ranges(client, "wide")
-    assert len(ranges) == after
-    assert (ranges[0][0], ranges[-1][1]) == (0, 2**128 - 1)
-    assert all(left[1] + 1 == right[0] for left, right in pairwise(ranges))
-    widths = [end - start for start, end in ranges]
-    assert max(widths) - min(widths) < after
 
 
 @pytest.mark.parametrize("target", [1, 9])

@@ -69,19 +69,6 @@ def test_streams_are_listed_in_pages(client: Any) -> None:
     assert first["StreamSummaries"][0]["StreamARN"].endswith(":stream/a")
 
 
-def test_describe_stream_pages_through_the_shards(client: Any) -> None:
-    """DescribeStream reports whether there are more shards, and continues after the given one."""
-    client.create_stream(StreamName="wide", ShardCount=3)
-    first = client.describe_stream(StreamName="wide", Limit=2)["StreamDescription"]
-    assert (len(first["Shards"]), first["HasMoreShards"]) == (2, True)
-    last = first["Shards"][-1]["ShardId"]
-    rest = client.describe_stream(StreamName="wide", ExclusiveStartShardId=last)["StreamDescription"]
-    assert ([shard["ShardId"] for shard in rest["Shards"]], rest["HasMoreShards"]) == (
-        ["shardId-000000000002"],
-        False,
-    )
-
-
 def test_regions_do_not_see_each_others_streams(
     emulator: Emulator, client: Any, new_client: Callable[..., Any]
 ) -> None:

@@ -151,19 +151,6 @@ def test_a_subscription_within_five_seconds_is_refused_also_when_the_first_has_e
     assert list(subscribe())[-1]["ChildShards"]
 
 
-def test_a_split_ends_the_parents_subscription_with_its_children(
-    emulator: Emulator, subscribe: Subscribe
-) -> None:
-    """The last event has the children and no continuation. Then the events end."""
-    events = subscribe()
-    next(events)
-    children = emulator.split("orders", SHARD)
-    last = next(events)
-    assert "ContinuationSequenceNumber" not in last
-    assert [child["ShardId"] for child in last["ChildShards"]] == children
-    assert list(events) == []
-
-
 def test_deregistering_ends_the_consumers_subscriptions(emulator: Emulator, subscribe: Subscribe) -> None:
     """Deregistering a consumer ends its subscriptions with a ResourceNotFoundException."""
     events = subscribe()

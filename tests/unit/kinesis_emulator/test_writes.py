@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
@@ -10,40 +9,7 @@ import pytest
 from kinesis_emulator import Emulator, ManualClock
 from kinesis_emulator.settings import Settings
 
-LEFT, RIGHT = "shardId-000000000000", "shardId-000000000001"
-MIDDLE = 2**127
-
-
-@pytest.fixture
-def two(emulator: Emulator) -> Emulator:
-    """Return the emulator with a stream `two` of two shards."""
-    emulator.create_stream("two", shards=2)
-    return emulator
-
-
-def test_the_partition_key_routes_by_its_md5(two: Emulator, client: Any) -> None:
-    """A record goes to the shard whose range has the MD5 of its partition key."""
-    for key in ("a", "b", "ключ", "鍵", "k" * 256):
-        expected = (
-            RIGHT if int(hashlib.md5(key.encode(), usedforsecurity=False).hexdigest(), 16) >= MIDDLE else LEFT
-        )
-        assert client.put_record(StreamName="two", Data=b"", PartitionKey=key)["ShardId"] == expected
-    assert {record.partition_key for record in two.records("two")} >= {"ключ", "鍵"}
-
-
-@pytest.mark.usefixtures("two")
-def test_the_explicit_hash_key_overrides_the_partition_key(client: Any, refusal: Any) -> None:
-    """ExplicitHashKey is the hash key of the record. Above 2**128-1 it is refused."""
-    for hash_key, shard_id in ((0, LEFT), (MIDDLE - 1, LEFT), (MIDDLE, RIGHT), (2**128 - 1, RIGHT)):
-        response = client.put_record(
-            StreamName="two", Data=b"", PartitionKey="k", ExplicitHashKey=str(hash_key)
-        )
-        assert response["ShardId"] == shard_id
-    code, message = refusal(
-        client.put_record, StreamName="two", Data=b"", PartitionKey="k", ExplicitHashKey=str(2**128)
-    )
-    assert code == "InvalidArgumentException"
-    assert message.startswith("Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1].")
+SHARD = "shardId-000000000000"
 
 
 def test_what_is_put_comes_back(
@@ -95,7 +61,7 @@ def test_an_encrypted_stream_says_so(emulator: Emulator, client: Any) -> None:
     emulator.create_stream("secret", encryption="KMS")
     response = client.put_record(StreamName="secret", Data=b"", PartitionKey="k")
     assert response["EncryptionType"] == "KMS"
-    iterator = client.get_shard_iterator(StreamName="secret", ShardId=LEFT, ShardIteratorType="TRIM_HORIZON")
+    iterator = client.get_shard_iterator(StreamName="secret", ShardId=SHARD, ShardIteratorType="TRIM_HORIZON")
     (record,) = client.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
     assert record["EncryptionType"] == "KMS"
     assert "EncryptionType" not in client.put_record(StreamName="orders", Data=b"", PartitionKey="k")

@@ -233,6 +233,22 @@ def test_one_room_calls_aws() -> None:
     assert callers == MAY_CALL_AWS
 
 
+def test_one_room_reads_shards() -> None:
+    """Iterators and pages are asked for in one room: it keeps the quota, renews iterators and says what is the tip."""
+    callers = {
+        ".".join(module.split(".")[:2])
+        for module, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in {"get_iterator", "get_records"}
+    }
+    checks_permissions, delegates, serves = (
+        "kinesis_cli.checkup",
+        "kinesis_consumer.opening",
+        "kinesis_emulator.emulator",
+    )
+    assert callers == {"kinesis_core.aws", "kinesis_core.shards", checks_permissions, delegates, serves}
+
+
 def test_rooms_are_imported_by_their_facade() -> None:
     """Modules outside a room import its `__init__` and no other module of it. So do the demo and the docs."""
     outside = [

@@ -52,7 +52,6 @@ class ShardPages:
     """Reads one stream. Threads may share it, as long as each shard is read by one at a time."""
 
     _planner: StreamPlanner
-    max_fetch_rate_bytes: float
     _created_ms: int = field(default=0, init=False)
 
     @staticmethod
@@ -70,7 +69,9 @@ class ShardPages:
         *max_fetch_rate_bytes*: how many bytes a second are read of one shard.
         """
         settings = evolve(settings, first_plan_crosses_gaps=False)
-        return ShardPages(StreamPlanner(name, api, settings, clock, rng), max_fetch_rate_bytes)
+        planner = StreamPlanner(name, api, settings, clock, rng)
+        planner.states.max_rate_bytes = max_fetch_rate_bytes
+        return ShardPages(planner)
 
     def begin(self) -> StreamSummary:
         """Return the stream's facts. From now on, a stream that was deleted and created again is an error."""
@@ -177,6 +178,4 @@ class ShardPages:
 
     def _full(self, state: ShardState, start: ShardOffset, end: ShardOffset, found: Found) -> ShardPage:
         page = Page(found.records, state.lag_ms or 0)
-        full = ShardPage(page, start, evolve(end, estimate=None), found.at_tip or found.ended, found.ended)
-        state.calls.limiter.rest(self._planner.clock.now_s() + full.size_bytes / self.max_fetch_rate_bytes)
-        return full
+        return ShardPage(page, start, evolve(end, estimate=None), found.at_tip or found.ended, found.ended)

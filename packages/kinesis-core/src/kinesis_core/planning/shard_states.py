@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from functools import partial
@@ -33,6 +34,8 @@ class ShardStates:
     rng: random.Random
     on_expired: Callable[[], None]
     """Called when an iterator expired, and before another one is made."""
+    max_rate_bytes: float = field(default=math.inf, init=False)
+    """Bytes a second that are read of one shard."""
     found: dict[str, ShardState] = field(factory=dict, init=False)
     """Those that were made until now, by shard id."""
     turns: Turns = field(factory=Turns, init=False)
@@ -48,6 +51,7 @@ class ShardStates:
                 self.rng,
                 stream=self.stream,
                 max_throttles=0,
+                max_rate_bytes=self.max_rate_bytes,
                 on_expired=partial(self._renew, shard_id),
                 crosses_gaps=self.settings.first_plan_crosses_gaps,
             )

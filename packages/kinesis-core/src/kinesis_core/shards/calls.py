@@ -198,7 +198,8 @@ class ShardCalls:
                 call = "GetShardIterator" if iterator is None else "GetRecords"
                 self._back_off(call, error, is_waited_out=self.crosses_gaps and cursor.gap != NO_GAP)
             else:
-                return self._look(replace(cursor, iterator=iterator), page, limit)
+                at = cursor if iterator is cursor.iterator else replace(cursor, iterator=iterator)
+                return self._look(at, page, limit)
 
     def cross(self, cursor: Cursor, limit: int, *, with_data: bool = True) -> Iterator[Look]:
         """Yield the pages from *cursor* on, up to the first one that is not in a gap or after which the gap is stuck."""
@@ -212,8 +213,7 @@ class ShardCalls:
         self, cursor: Cursor, limit: int, max_pages: int | None = None, *, with_data: bool = True
     ) -> Look:
         """Return the last page of `cross`; with *max_pages*, the last one of so many."""
-        pages = self.cross(cursor, limit, with_data=with_data)
-        *_, look = islice(pages, max_pages)
+        *_, look = islice(self.cross(cursor, limit, with_data=with_data), max_pages)
         return look
 
     def verify(self, cut: Cut) -> None:
@@ -241,8 +241,9 @@ class ShardCalls:
                 self.clock.sleep(self.wait_s())
 
     def _look(self, cursor: Cursor, page: Page, limit: int) -> Look:
-        self.limiter.succeeded()
-        self.throttled.clear()
+        if self.limiter.throttles:
+            self.limiter.succeeded()
+            self.throttled.clear()
         at_tip = is_tip(page, limit)
         # Data is base64 in a body, and not decoded where the records have none.
         size_bytes = data_bytes(page.records) or page.body_bytes * 3 // 4

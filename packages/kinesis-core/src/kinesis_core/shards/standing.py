@@ -22,7 +22,7 @@ class Left(Struct, frozen=True):
 
 
 class Passed(Struct, frozen=True):
-    """The record was not seen, but an older one was: no record after its number has expired."""
+    """The record is not in the shard, or cannot be read. An older one can: no record after its number has expired."""
 
     oldest: Record
 
@@ -61,7 +61,7 @@ def find_record(
     named = None if is_absent else Cursor(At(number))
     oldest: Cursor | None = Cursor(TrimHorizon())
     try:
-        while named is not None or oldest is not None:
+        while named is not None or oldest is not None:  # which of the two can be read first is not known
             if named is not None:
                 look = calls.read(named, 1, with_data=with_data)
                 if look.records and look.records[0].number == number:

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from contextlib import suppress
+from typing import NoReturn, TypeVar
 
 from kinesis_emulator.client_settings import environment, spark_options
 from kinesis_emulator.emulator import Emulator
@@ -25,6 +26,7 @@ NAME = "kinesis-emulator"
 READER_GONE = 141
 """The exit status when nobody reads the output, such as `head` that has ended: that of a shell for SIGPIPE."""
 
+N = TypeVar("N", int, float)
 _PARENT_CHECK_S = 0.25
 _STATUSES = (
     ("creating", "time for which a new stream is CREATING, and refuses to be listed, read and written"),
@@ -184,36 +186,23 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
     return parser
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; use 0 to 65535")
-    return int(text)
+def _number(kind: type[N], lowest: float, highest: float, what: str) -> Callable[[str], N]:
+    """Return a function that reads a number within these bounds, which *what* describes."""
+
+    def read(text: str) -> N:
+        with suppress(ValueError):
+            number = kind(text)
+            if lowest <= number <= highest:
+                return number
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+    return read
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of records; use 1 or more")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds, such as 2.5")
-    return seconds
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to 1, such as 0.2")
-    return share
+_port = _number(int, 0, 65535, "a port; use 0 to 65535")
+_count = _number(int, 1, sys.maxsize, "a number of records; use 1 or more")
+_seconds = _number(float, 0, sys.float_info.max, "a time in seconds, such as 2.5")
+_share = _number(float, 0, 1, "a share from 0 to 1, such as 0.2")
 
 
 def _stream(text: str) -> tuple[str, int]:

@@ -35,17 +35,8 @@ class ShardIterator:
 
 
 def encode_iterator(iterator: ShardIterator) -> str:
-    position = iterator.position
-    return _seal(
-        [
-            iterator.stream_arn,
-            iterator.shard_id,
-            iterator.opened_s,
-            position.index,
-            position.scanned_ms,
-            iterator.created_ms,
-        ]
-    )
+    at, shard = iterator.position, (iterator.stream_arn, iterator.shard_id, iterator.opened_s)
+    return _seal([*shard, at.index, at.scanned_ms, iterator.created_ms])
 
 
 def decode_iterator(text: str) -> ShardIterator:

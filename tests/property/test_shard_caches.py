@@ -12,8 +12,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.model import Cut, Page
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.shard_cache import ShardCache
-from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shard_state import ShardCache, ShardState
 from property.reported import reported_losses
 from support.examples import examples
 from support.fake_stream import FakeClock

@@ -15,7 +15,6 @@ from attrs import frozen
 
 from kinesis_core.errors import OffsetError, ThrottledError
 from kinesis_core.model import MIN_RETENTION_HOURS, After, At, AtTimestamp, Shard, ShardOffset, TrimHorizon
-from kinesis_core.planning.evidence import Emptiness
 from kinesis_core.planning.loss import (
     Doubt,
     Loss,
@@ -30,10 +29,9 @@ from kinesis_core.planning.loss import (
     never_was,
 )
 from kinesis_core.planning.offset_times import seen
-from kinesis_core.planning.progress import Gone, in_doubt, is_lost, lose
+from kinesis_core.planning.progress import Gone, is_lost, lose
 from kinesis_core.planning.settings import Limits
-from kinesis_core.planning.shard_cache import Unsettled
-from kinesis_core.planning.shard_state import ShardState
+from kinesis_core.planning.shard_state import ShardState, Unsettled
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.shards import VISIT_PAGES
 
@@ -125,8 +123,7 @@ class DataLoss:
             unsettled = None if self._is_left(state, found.doubt) else self._look(state, found.doubt)
             if unsettled is not None:
                 return unsettled
-            state.progress, state.evidence = found.progress, state.evidence.with_emptiness(found.emptiness)
-            state.cache.unsettled = None
+            state.settle(found)
         self._see_next(state, started, found.end)
         return _unless_stuck(state, started, found.end)
 
@@ -145,7 +142,7 @@ class DataLoss:
             end = find(started)
         except BaseException:
             if was_old:
-                _withdraw(state, emptiness)
+                state.withdraw(emptiness)
             raise
         doubt = find_doubt(
             promised,
@@ -158,7 +155,7 @@ class DataLoss:
         )
         found = Unsettled(started, target, limits, end, doubt, state.progress, state.evidence.emptiness)
         if doubt is not None:
-            _withdraw(state, emptiness)
+            state.withdraw(emptiness)
         return found
 
     def _is_old(self, state: ShardState, promised: ShardOffset) -> bool:
@@ -244,8 +241,3 @@ def _unless_stuck(state: ShardState, started: ShardOffset, end: ShardOffset) -> 
         return Doubtful()
     state.stall.ends()
     return Planned(end)
-
-
-def _withdraw(state: ShardState, emptiness: Emptiness | None) -> None:
-    """Forget that the shard was found empty or ended: while records may be lost, that may be what a loss left."""
-    state.progress, state.evidence = in_doubt(state.progress), state.evidence.with_emptiness(emptiness)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from itertools import islice
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from kinesis_core.model import After, At, Cut, Record, ShardOffset, TrimHorizon, drop_before, is_after
-from kinesis_core.planning.evidence import Evidence
+from kinesis_core.planning.evidence import Emptiness, Evidence
+from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import (
     Ended,
+    InGap,
     Lost,
     Progress,
     Unknown,
     after_page,
+    in_doubt,
     is_ended,
     is_stuck,
     lag_of,
@@ -22,8 +25,75 @@ from kinesis_core.planning.progress import (
     stalled_pages,
 )
 from kinesis_core.planning.settings import Limits
-from kinesis_core.planning.shard_cache import ShardCache
+from kinesis_core.planning.shares import Sampling
 from kinesis_core.shards import STALLED_PAGES, Cursor, Look, ShardCalls, Stall
+
+
+@frozen
+class Unsettled:
+    """What a plan found, while it is in doubt whether records before that were lost."""
+
+    started: ShardOffset
+    target: ShardOffset | None
+    limits: Limits | None
+    """None for a plan up to the tip."""
+    end: ShardOffset
+    doubt: Doubt | None
+    progress: Progress
+    emptiness: Emptiness | None
+
+    @property
+    def is_in_gap(self) -> bool:
+        """Whether the plan has found nothing yet, and another one has to follow the gap further."""
+        return self.end.cut == self.started.cut and isinstance(reading(self.progress), InGap)
+
+    def serves(self, started: ShardOffset, target: ShardOffset | None, limits: Limits | None) -> bool:
+        """Return whether another plan need not be made. One up to the tip has a new tip each time."""
+        is_within = limits is not None and self.limits is not None and limits.allow(self.limits)
+        return is_within and started == self.started and target == self.target
+
+
+@define
+class ShardCache:
+    """
+    Cursors, estimates and failed searches of one shard.
+
+    A new cache instead of it changes which calls are made, and where batches end. It changes neither the records that are read nor
+    the losses that are reported. In a gap it costs the pages since its beginning, once more.
+    """
+
+    sampling: Sampling = field(factory=Sampling)
+    search: Cursor | None = None
+    """A search for the oldest record that is not done."""
+    missing: Cut | None = None
+    """A cut whose record was not found: most likely it has left the stream."""
+    absent: Cut | None = None
+    """A cut whose record is certainly not in the shard: no gap hides it."""
+    unsettled: Unsettled | None = None
+    """The last plan, until the calls that settle its doubt have succeeded. Only they are made again."""
+    used_up: Cut | None = None
+    """Where a plan ended that used up its limits: more records may follow."""
+    near_end: tuple[Record, int] | None = None
+    """A record of a closed shard, and a time in ms from which none arrived, where a plan has looked for the last one."""
+    _next: tuple[Cut, Cursor] | None = field(default=None, init=False)
+    """A cut, and a cursor that continues after it."""
+    _first: tuple[Cut, Cursor] | None = field(default=None, init=False)
+    """A cut, and the cursor that brought the first records after it, past any gap before them."""
+
+    def keep(self, cut: Cut, cursor: Cursor | None) -> None:
+        """Remember the *cursor* that continues after *cut*, so that the next plan from there saves a call."""
+        self._next = None if cursor is None else (cut, cursor)
+
+    def keep_first(self, cut: Cut, cursor: Cursor | None) -> None:
+        """Remember the *cursor* that brings the first records after *cut* again; None where no record was found."""
+        self._first = None if cursor is None else (cut, cursor)
+
+    def cursor_at(self, cut: Cut) -> Cursor:
+        """Return a cursor that reads from *cut*: a kept one, if there is one."""
+        for kept in (self._next, self._first):
+            if kept is not None and kept[0] == cut:
+                return kept[1]
+        return Cursor(cut)
 
 
 @define
@@ -94,6 +164,15 @@ class ShardState:
         records = 0 if end.estimate is None else end.estimate.records
         is_used_up = limits.are_used_up(records, records * self.cache.sampling.record_bytes)
         self.cache.used_up = end.cut if is_used_up else None
+
+    def withdraw(self, emptiness: Emptiness | None) -> None:
+        """Forget that the shard was found empty or ended: while records may be lost, that may be what a loss left."""
+        self.progress, self.evidence = in_doubt(self.progress), self.evidence.with_emptiness(emptiness)
+
+    def settle(self, found: Unsettled) -> None:
+        """Show what a plan found: nothing before it is lost."""
+        self.progress, self.evidence = found.progress, self.evidence.with_emptiness(found.emptiness)
+        self.cache.unsettled = None
 
     def keep_next(self, cut: Cut, record: Record) -> None:
         """Remember the first record after *cut*: the next plan from there knows that the shard has more."""

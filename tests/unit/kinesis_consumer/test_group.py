@@ -436,7 +436,7 @@ def test_a_leader_that_closes_gives_nothing_to_the_dead() -> None:
 
 
 def test_close_survives_a_store_that_fails() -> None:
-    """Each lease is let go, whether or not other calls fail."""
+    """Each lease is released, whether or not other calls fail."""
     stream, table = new_stream(2), FaultyTable()
     fill(stream, 2)
     with new_group(stream, table) as group:
@@ -471,7 +471,7 @@ class Hanging(FakeStream):
 
 @pytest.mark.parametrize("call", ["list_shards", "get_records"])
 def test_close_does_not_wait_for_kinesis(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a call to Kinesis hangs, `close` lets everything go that the group has, after its limits, and does not wait for the call."""
+    """While a call to Kinesis hangs, `close` releases everything that the group has, after its limits, and does not wait for the call."""
     monkeypatch.setattr(f"{WorkerThreads.__module__}.CLOSE_S", 0.1)
     table = MemoryTable()
     stream = Hanging(FakeClock(), call=call)
@@ -492,7 +492,7 @@ def test_close_does_not_wait_for_kinesis(call: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_close_in_a_callback_only_stops_the_group() -> None:
-    """A thread cannot wait for its own end. The leases are let go at the end of the block."""
+    """A thread cannot wait for its own end. The leases are released at the end of the block."""
     stream, table, closed = new_stream(), MemoryTable(), threading.Event()
     fill(stream, 2)
 
@@ -559,7 +559,7 @@ def test_callbacks_say_what_happens_to_leases() -> None:
 
 
 def test_a_hand_over_is_announced_and_waits_for_the_batch_in_hand() -> None:
-    """When a second worker joins, the first one is asked for a lease, commits its batch, and then lets the lease go."""
+    """When a second worker joins, the first one is asked for a lease, commits its batch, and then releases the lease."""
     stream, table, calls, clock = new_stream(2), MemoryTable(), Calls(), FakeClock()
     fill(stream, 2)
     settings = evolve(QUICK, lease_duration_s=3.0)
@@ -642,7 +642,7 @@ def test_the_lag_is_measured_while_nothing_is_read() -> None:
 
 @pytest.mark.parametrize("name", ["lease_gained", "shard_ended", "metric"])
 def test_a_callback_that_raises_ends_the_group_with_its_error(name: str) -> None:
-    """The error of a callback in any thread surfaces in the iteration, and the leases are let go nevertheless."""
+    """The error of a callback in any thread surfaces in the iteration, and the leases are released nevertheless."""
     stream, table = new_stream(2), MemoryTable()
     for shard in list(stream.shards):
         stream.split(shard)
@@ -657,7 +657,7 @@ def test_a_callback_that_raises_ends_the_group_with_its_error(name: str) -> None
 
 
 def test_a_callback_that_raises_at_close_keeps_no_lease() -> None:
-    """All leases and the leader's lock are let go, although the first `lease_lost` raises."""
+    """All leases and the leader's lock are released, although the first `lease_lost` raises."""
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError
@@ -684,7 +684,7 @@ class Closed(FakeStream):
 
 
 def test_an_error_of_a_reading_thread_surfaces() -> None:
-    """A call that AWS refuses for good ends the group: the iteration raises the error, and the leases are let go."""
+    """A call that AWS refuses for good ends the group: the iteration raises the error, and the leases are released."""
     table = MemoryTable()
     with (
         pytest.raises(AccessDeniedError, match="not allowed"),
@@ -896,7 +896,7 @@ def test_the_handler_of_sigterm_is_the_programs_own_again_after_the_end() -> Non
 
 
 def test_sigterm_ends_an_iteration_after_the_batch_in_hand() -> None:
-    """After SIGTERM the batch in hand is committed, no further one comes, and the lease is let go."""
+    """After SIGTERM the batch in hand is committed, no further one comes, and the lease is released."""
     stream, table = new_stream(), MemoryTable()
     fill(stream, 5)
     batches = []
@@ -923,7 +923,7 @@ def test_sigterm_stops_all_groups_of_a_process() -> None:
 
 
 def test_close_in_a_callback_leaves_the_handler() -> None:
-    """A group that is only stopped still lets its leases go at its end, so a signal before that must not end the program."""
+    """A group that is only stopped still releases its leases at its end, so a signal before that must not end the program."""
     entered, closed = threading.Event(), threading.Event()
 
     def close(*_: object) -> None:

@@ -76,7 +76,7 @@ _LEASES = (
         "handover.requested",
         "INFO",
         "worker",
-        "Another worker is to have the shard. This worker lets the lease go once the batch in hand is committed, or after "
+        "Another worker waits for the shard. This worker releases the lease once the batch in hand is committed, or after "
         "`hand_over_timeout_s`.",
         {**_LEASE, **_WORKER, "next": "the worker that has it next; `nobody` if any may take it"},
         example="handover.requested lease=shardId-000000000000 worker=host:6f1c... next=host:77ab...",
@@ -125,7 +125,7 @@ _LEASES = (
         "lease.released",
         "INFO",
         "worker",
-        "This worker let the lease go: it closes, or another worker was to have the shard.",
+        "This worker released the lease: it closes, or another worker waited for the shard.",
         {**_LEASE, **_WORKER, "next": "the worker that has it next; `nobody` if any may take it"},
         example="lease.released lease=shardId-000000000000 worker=host:6f1c... next=host:77ab...",
     ),
@@ -133,7 +133,7 @@ _LEASES = (
         "release.failed",
         "WARNING",
         "worker",
-        "The store failed when a lease was let go. If it was not let go, other workers have it once it expires.",
+        "The store failed when a lease was released. If it was not released, other workers have it once it expires.",
         {**_LEASE, **_FAILURE},
         example="release.failed lease=shardId-000000000000 code=ThrottlingException reason=DynamoDB UpdateItem failed: ...",
     ),

@@ -36,7 +36,7 @@ class ConsumerGroup:
     """
     One worker of a group. Open one in each process; threads may share it.
 
-    It begins to work when it is entered (`with`), and lets its leases go when it is left. SIGTERM ends the iterations of all groups of
+    It begins to work when it is entered (`with`), and releases its leases when it is left. SIGTERM ends the iterations of all groups of
     the process after the batches in hand, if one of them is entered in the main thread and the program has no handler of its own.
     """
 
@@ -222,7 +222,7 @@ class ConsumerGroup:
 
     def close(self) -> None:
         """
-        Let all leases go, so that other workers have them at once. Batches that are not committed are delivered again. Idempotent.
+        Release all leases, so that other workers have them at once. Batches that are not committed are delivered again. Idempotent.
         """
         try:
             self._threads.close()

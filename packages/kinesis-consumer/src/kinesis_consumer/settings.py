@@ -64,6 +64,6 @@ class GroupSettings:
     own counts. Shards that nobody may read are not read: the event `shards.unassigned` says how many.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
-    """How long a batch in hand may take once another worker is to have its shard."""
+    """How long a batch in hand may take once another worker waits for its shard."""
     fail_on_data_loss: bool = field(default=True, validator=_check_bool)
     """Whether lost records are an error. Otherwise they are logged, and reading goes on with the oldest record that is left."""

@@ -167,7 +167,7 @@ def test_two_processes_that_start_at_once() -> None:
     assert all(reader.held.is_ours for reader in left.worker.leases.shards.readers())
 
 
-def test_a_lease_that_is_let_go_loses_its_mark() -> None:
+def test_a_lease_that_is_released_loses_its_mark() -> None:
     """Released or assigned, it is no lease of that process any more: whoever gets it under the same name need not wait."""
     for update in (release(MINE), assign(MINE, "host-1")):
         assert "workerProcess" in update.remove
@@ -201,8 +201,8 @@ def test_the_name_of_a_worker_that_was_closed() -> None:
         threads.coordinator.close()
 
 
-def test_the_one_that_ends_lets_no_lease_of_the_other_go() -> None:
-    """At its end a worker lets the leases go that name it. Those of another process stay."""
+def test_the_one_that_ends_releases_no_lease_of_the_other() -> None:
+    """At its end a worker releases the leases that name it. Those of another process stay."""
     clock, table, stream = FakeClock(), MemoryTable(), new_stream(2)
     first, second = (new_group(stream, table, worker="host-1", clock=clock)._threads for _ in range(2))
     for _ in range(3):

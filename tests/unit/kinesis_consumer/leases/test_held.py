@@ -139,7 +139,7 @@ def test_a_commit_during_a_hand_over(shard: OneShard, held: HeldLease) -> None:
     assert held.is_handing_over
 
 
-def test_leaving_to_another_worker(shard: OneShard, held: HeldLease) -> None:
+def test_releasing_to_another_worker(shard: OneShard, held: HeldLease) -> None:
     """A worker that closes gives its lease to a named worker, or to anybody."""
     assert held.release("next")
     assert shard.lease().owner == "next"
@@ -147,7 +147,7 @@ def test_leaving_to_another_worker(shard: OneShard, held: HeldLease) -> None:
     assert shard.lease().owner is None
 
 
-def test_a_lease_is_not_ours_while_it_is_let_go(shard: OneShard, held: HeldLease) -> None:
+def test_a_lease_is_not_ours_while_it_is_released(shard: OneShard, held: HeldLease) -> None:
     """The next owner may begin before this worker hears that its write was made. Until then the lease is not done with."""
     seen: list[tuple[bool, bool]] = []
 
@@ -162,7 +162,7 @@ def test_a_lease_is_not_ours_while_it_is_let_go(shard: OneShard, held: HeldLease
 
 
 def test_nothing_is_left_that_others_have(shard: OneShard, held: HeldLease) -> None:
-    """A worker that lost its lease does not let it go: that would be the lease of another."""
+    """A worker that lost its lease does not release it: that would be the lease of another."""
     others_take(shard)
     assert not held.release(None)
     assert shard.lease().owner == "another"
@@ -361,7 +361,7 @@ def test_a_look_at_a_lease_that_is_no_lease(shard: OneShard, held: HeldLease, ch
 
 
 @pytest.mark.parametrize("fault", ["fail", "lose"])
-def test_a_commit_without_a_response_before_the_lease_is_let_go(
+def test_a_commit_without_a_response_before_the_lease_is_released(
     shard: OneShard, held: HeldLease, fault: str
 ) -> None:
     """The release shows whether the commit was made, and no later attempt of it can be made any more."""
@@ -388,8 +388,8 @@ def test_a_release_that_arrives_late(shard: OneShard, held: HeldLease) -> None:
     again.renew()
 
 
-def test_leaving_after_a_renewal_whose_response_was_lost(shard: OneShard, held: HeldLease) -> None:
-    """The lease is let go, although its counter is not the one that this worker knows."""
+def test_releasing_after_a_renewal_whose_response_was_lost(shard: OneShard, held: HeldLease) -> None:
+    """The lease is released, although its counter is not the one that this worker knows."""
     shard.table.hook = lambda: "lose"
     with pytest.raises(UnavailableError):
         held.renew()
@@ -410,8 +410,8 @@ def test_a_batch_whose_end_was_fixed_too_late_does_not_go_out(shard: OneShard, h
         held.set_pending((LeaseCheckpoint("8", 2), "1 TRIM_HORIZON 7 8/2"), {})
 
 
-def test_leaving_in_a_hand_over_that_was_not_noticed(shard: OneShard, held: HeldLease) -> None:
-    """A worker that closes just after a hand-over has begun lets the lease go to the next owner."""
+def test_releasing_in_a_hand_over_that_was_not_noticed(shard: OneShard, held: HeldLease) -> None:
+    """A worker that closes just after a hand-over has begun releases the lease to the next owner."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     assert held.release("somebody")
     assert (shard.lease().owner, shard.lease().checkpoint_owner) == ("next", None)

@@ -90,7 +90,7 @@ def test_a_stream_waits_for_a_worker_that_names_it(caplog: pytest.LogCaptureFixt
 
 
 def test_a_leader_that_gives_any_lease_to_anybody(caplog: pytest.LogCaptureFixture) -> None:
-    """A lease of another stream that a KCL's leader gives to a worker is let go, with one warning for the stream."""
+    """A lease of another stream that a KCL's leader gives to a worker is released, with one warning for the stream."""
     group = Group()
     worker = group.join("old", ORDERS)._threads.worker
     for shard in range(3):

@@ -1,4 +1,4 @@
-"""How a worker lets leases go, without threads."""
+"""How a worker releases leases, without threads."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def test_a_hand_over_that_begins_again_has_its_whole_time_again() -> None:
 
 
 @pytest.mark.parametrize("has_batch", [True, False])
-def test_a_lease_may_be_let_go_while_a_hand_over_is_announced(has_batch: bool) -> None:
-    """The program may leave the group meanwhile. The lease is let go once."""
+def test_a_lease_may_be_released_while_a_hand_over_is_announced(has_batch: bool) -> None:
+    """The program may leave the group meanwhile. The lease is released once."""
     one = OneWorker.new()
     if has_batch:
         one.take_a_batch()
@@ -128,7 +128,7 @@ def test_a_release_that_fails_is_logged(
 
 
 def test_a_release_that_fails_keeps_no_other_lease() -> None:
-    """Leases that were assigned to a worker and not taken up are let go one by one, whatever happens to one of them."""
+    """Leases that were assigned to a worker and not taken up are released one by one, whatever happens to one of them."""
     one = OneWorker.new()
     keys = [f"shardId-{number:012d}" for number in (7, 8)]
     for key in keys:

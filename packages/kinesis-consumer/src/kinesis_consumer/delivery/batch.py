@@ -97,7 +97,7 @@ class Batch:
         Whether the batch is in hand and not committed, and no other worker can have its shard at this moment.
 
         That is so as long as the lease is valid by the clock of this process. False after a commit, and after the lease was lost or
-        let go: then it stays false. It promises nothing for later: the process may be paused after a look at it, and lose the lease.
+        released: then it stays false. It promises nothing for later: the process may be paused after a look at it, and lose the lease.
         Only a commit verifies the lease in the store.
         """
         return self._owner.is_ours(self)

@@ -28,7 +28,7 @@ from kinesis_core.threads import ThreadPool
 
 @define
 class Run:
-    """One run of a handler. A batch whose lease is lost is dropped: another worker delivers it again."""
+    """One run of a handler. A batch whose lease is lost is not committed: another worker delivers it again."""
 
     worker: WorkerThreads
     handler: Handler
@@ -125,7 +125,7 @@ class Run:
             return
 
     def _is_over(self, batch: Batch, step: Step) -> bool:
-        """Return whether the batch is to be dropped, because another worker delivers it again."""
+        """Return whether the batch is over here, because another worker delivers it again."""
         return _is_lost(batch) or (isinstance(step, Pause) and self.worker.is_stopping)
 
     def _sleep(self, batch: Batch, seconds: float) -> None:

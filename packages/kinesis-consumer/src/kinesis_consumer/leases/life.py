@@ -3,7 +3,7 @@ The life of a lease, and of the batch in hand of its shard, as values and as pur
 
     Held, HandingOver -> Held, HandingOver     `known`, `written`: what a write or a look has shown; a leader may begin or revoke a hand-over
     HandingOver -> HandingOver                 `ask`: the program was asked to finish the batch in hand
-    Held, HandingOver -> Releasing, Released   `begin_release`, then `end_release`: this worker gives the lease up on purpose
+    Held, HandingOver -> Releasing, Released   `begin_release`, then `end_release`: this worker gives the lease to others on purpose
     Held, HandingOver, Releasing -> Lost       `expire`, `lose`, `found`: another worker has it, or may have it
 
     Empty -> Planned -> Ready -> Out           `plan`, `fix`, `take`: a batch is built, its end is written, the program has it
@@ -55,7 +55,7 @@ class Releasing(_Lease):
 
 @frozen
 class Released(_Lease):
-    """This worker gave the lease up on purpose."""
+    """This worker released the lease on purpose."""
 
     reason: str = "it was released"
 
@@ -88,7 +88,7 @@ def lose(state: LeaseState, reason: str) -> LeaseState:
 
 
 def known(state: LeaseState, lease: Lease, worker: str) -> LeaseState:
-    """Return the state of *worker*'s lease that is *lease* in the table. Nothing of a lease that is given up comes back."""
+    """Return the state of *worker*'s lease that is *lease* in the table. A lease that is released or lost stays so."""
     if not is_ours(state):
         return evolve(state, lease=lease)
     if lease.checkpoint_owner == worker != lease.owner:
@@ -124,7 +124,7 @@ def unanswered(state: LeaseState) -> LeaseState:
 
 
 def is_committed(state: LeaseState, reached: LeaseCheckpoint) -> bool | None:
-    """Return whether a commit up to *reached* was written before the lease was given up. None: only a look tells."""
+    """Return whether a commit up to *reached* was written before the lease was released or lost. None: only a look tells."""
     if state.lease.checkpoint == reached:
         return True
     return None if state.lease.counter == state.unanswered else False

@@ -105,7 +105,7 @@ def begin_hand_over(lease: Lease, worker: str) -> Update:
 
 
 def release(lease: Lease) -> Update:
-    """Leave the lease: to the next owner during a hand-over, else to anybody. The counter is expected as in `assign`."""
+    """Release the lease: to the next owner during a hand-over, else to anybody. The counter is expected as in `assign`."""
     removed = LEASE_OWNER if lease.checkpoint_owner is None else CHECKPOINT_OWNER
     expect = {**_owners(lease), COUNTER: lease.counter}
     return Update(lease.key, expect=expect, remove=(removed, PROCESS), add={COUNTER: 1})

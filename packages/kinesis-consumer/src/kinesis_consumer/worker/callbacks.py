@@ -43,7 +43,7 @@ class Callbacks:
     lease_gained: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """This worker reads the shard from now on."""
     hand_over_requested: LeaseCallback = field(default=_nothing, validator=_check_callable)
-    """Another worker is to have the shard. This is the last chance to commit the batch in hand."""
+    """Another worker waits for the shard. This is the last chance to commit the batch in hand."""
     lease_lost: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """Another worker has the shard, or will soon. A batch in hand cannot be committed."""
     shard_ended: LeaseCallback = field(default=_nothing, validator=_check_callable)

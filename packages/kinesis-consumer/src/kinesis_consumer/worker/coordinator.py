@@ -1,4 +1,4 @@
-"""How one worker takes part in its group: a leader assigns leases, a worker that leaves gives its own to others."""
+"""How one worker takes part in its group: a leader assigns leases, a worker that ends releases its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VERIFICATION_S = 60.0
 DISCOVERY_S = 1.0
 CANDIDACY_S = 2.5
 """
-How often at least a worker that does not lead looks at the lock. A leader that leaves deletes it, and may have released its leases
+How often at least a worker that does not lead looks at the lock. A leader that ends deletes it, and may have released its leases
 to anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
 """
 LEADING_S = 2.0
@@ -251,7 +251,7 @@ def loads_of_others(leader: Leader, wall_clock: Clock) -> dict[str, int]:
 
 @contextmanager
 def _survived(task: str) -> Iterator[None]:
-    """Log a failure of a store instead of raising it: the worker leaves."""
+    """Log a failure of a store instead of raising it: the worker ends."""
     try:
         yield
     except ServiceError as error:

@@ -44,7 +44,7 @@ class LeaseHolder:
     """
     Holds leases, each with a reader of its shard. Thread-safe; `renew` is called by one thread at a time.
 
-    A lease is given up in three ways. It is *handed over* to a named worker, once the batch in hand is committed or after a while. It
+    A lease ends in three ways. It is *handed over* to a named worker, once the batch in hand is committed or after a while. It
     is *released* on purpose. It is *lost* if another worker has taken it or it has expired. Each is logged and reported once.
     """
 

@@ -20,7 +20,7 @@ from kinesis_core.threads import ThreadPool, start_thread
 RENEWAL_THREADS = 16
 """Leases that are renewed at once: a renewal takes some milliseconds, and a worker may have a thousand."""
 CLOSE_S = 2.0
-"""How long `close` waits for calls under way, before it lets the leases go."""
+"""How long `close` waits for calls under way, before it releases the leases."""
 LONGEST_WAIT_S = 0.5
 """How long a thread sleeps at most. A shard that becomes due for another reason than time wakes its thread."""
 
@@ -30,7 +30,7 @@ class WorkerThreads:
     """
     Runs the steps of one worker in threads, from `start` to `close`.
 
-    After `stop` it delivers nothing more, and lets all leases go but those of batches in hand. These are renewed until `close`.
+    After `stop` it delivers nothing more, and releases all leases but those of batches in hand. These are renewed until `close`.
     """
 
     worker: Worker
@@ -99,7 +99,7 @@ class WorkerThreads:
                 notify()
 
     def stop(self) -> None:
-        """Deliver no further batch, and let the leases go that no batch in hand needs."""
+        """Deliver no further batch, and release the leases that no batch in hand needs."""
         self.is_stopping = True
         self.wake()
 
@@ -160,12 +160,12 @@ class WorkerThreads:
 
     def close(self) -> None:
         """
-        Stop all threads, and let all leases go. Idempotent. Does nothing in a fork of the process that has the threads.
+        Stop all threads, and release all leases. Idempotent. Does nothing in a fork of the process that has the threads.
 
         In a callback it only stops the group: a thread cannot wait for itself.
 
         Raises:
-            BaseException: The error of a callback that was called meanwhile. All leases are let go nevertheless.
+            BaseException: The error of a callback that was called meanwhile. All leases are released nevertheless.
         """
         if not self.is_here:
             return

@@ -25,7 +25,7 @@ from botocore.credentials import Credentials
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, PutEntry
 from kinesis_core.reading.arrow import BatchBuilder

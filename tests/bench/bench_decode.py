@@ -19,7 +19,7 @@ import botocore.session
 import pyarrow as pa
 
 from kinesis_core.aggregation import MAGIC
-from kinesis_core.aws.wire import decode_page
+from kinesis_core.aws.fast.wire import decode_page
 from kinesis_core.reading import DEFAULT_COLUMNS
 from kinesis_core.reading.arrow import BatchBuilder
 from tests.bench.harness import Row, measure, show

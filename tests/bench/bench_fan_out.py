@@ -24,9 +24,9 @@ from botocore.credentials import Credentials
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.event_stream import Frame, read_frames
-from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.fast.wire import decode_event, decode_page
 from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
-from kinesis_core.aws.wire import decode_event, decode_page
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import SubscribedPage, TrimHorizon
 from kinesis_core.reading.arrow import BatchBuilder

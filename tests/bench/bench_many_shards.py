@@ -16,7 +16,7 @@ from contextlib import closing
 from attrs import define, field, frozen
 
 from kinesis_core import Producer
-from kinesis_core.aws.wire import encode_put
+from kinesis_core.aws.fast.wire import encode_put
 from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, hash_of
 from tests.bench.harness import Finding, Plot, Row, show

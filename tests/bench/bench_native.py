@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 from attrs import frozen
 
-from kinesis_core.aws import wire, wire_cbor
+from kinesis_core.aws.fast import wire, wire_cbor
 from kinesis_core.model import Page
 from kinesis_core.native import find_native
 from kinesis_core.reading.arrow import BatchBuilder

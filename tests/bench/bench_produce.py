@@ -26,7 +26,7 @@ import botocore.session
 from attrs import frozen
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_core.aws.wire import encode_put
+from kinesis_core.aws.fast.wire import encode_put
 from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_credentials import StaticKeys

@@ -13,8 +13,8 @@ import msgspec
 
 from kinesis_core.aws import stream_client
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import BODY
-from kinesis_core.aws.wire import decode_page
+from kinesis_core.aws.fast.fast_path import BODY
+from kinesis_core.aws.fast.wire import decode_page
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, At, ShardRange, TrimHorizon
 from kinesis_core.reading import DEFAULT_COLUMNS, PollingRangeReader, ReadSettings, read_concurrently

@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.model import PutEntry, TrimHorizon
 from support.fake_stream import FakeClock
 

@@ -8,7 +8,7 @@ import cbor2
 import pytest
 from hypothesis import example, given, strategies as st
 
-from kinesis_core.aws.wire_cbor import decode_page_in_python
+from kinesis_core.aws.fast.wire_cbor import decode_page_in_python
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record, RecordColumns
 from native.package import require_native

@@ -14,7 +14,7 @@ require_native()
 
 START = '''
 import base64, json, resource
-from kinesis_core.aws import wire
+from kinesis_core.aws.fast import wire
 from kinesis_core.producing.packer import row_entries
 from kinesis_core.producing.rows import columns_of
 from kinesis_core.producing.rows import Rows

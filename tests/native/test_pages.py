@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from kinesis_core.aws.wire import decode_event_in_python, decode_page_in_python
+from kinesis_core.aws.fast.wire import decode_event_in_python, decode_page_in_python
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record, RecordColumns, SubscribedPage
 from native.package import require_native

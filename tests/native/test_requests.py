@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aggregation import AggregateBuilder
-from kinesis_core.aws import wire, wire_cbor
+from kinesis_core.aws.fast import wire, wire_cbor
 from kinesis_core.errors import InvalidRecordError
 from kinesis_core.model import EntryColumns, PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing import Producer, ProducerSettings

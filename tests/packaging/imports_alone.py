@@ -43,7 +43,7 @@ NEEDS_EXTRA = {
     "kinesis_core.reading.arrow.arrays": "pyarrow",
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
-    "kinesis_core.aws.wire_cbor": "cbor2",
+    "kinesis_core.aws.fast.wire_cbor": "cbor2",
     "kinesis_cli.screens": "textual",
     "kinesis_emulator.pytest_plugin": "pytest",
 }

@@ -43,7 +43,7 @@ MAY_IMPORT = {
 MAY_ONLY = {
     "pyarrow": {"kinesis_core/reading/arrow/arrays.py", "kinesis_core/reading/arrow/batch_builder.py"},
     "pandas": set[str](),
-    "cbor2": {"kinesis_core/aws/wire_cbor.py"},
+    "cbor2": {"kinesis_core/aws/fast/wire_cbor.py"},
     "httpx2": {"kinesis_core/aws/http2.py"},
     "h2": {"kinesis_core/aws/http2.py"},
     "pytest": {"kinesis_emulator/pytest_plugin.py"},

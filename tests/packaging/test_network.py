@@ -23,7 +23,7 @@ MAY_CONNECT = {
     # botocore's session raises these errors while a body is read.
     "kinesis_core/aws/subscriptions.py": {"urllib3.exceptions"},
     # Only on connections that botocore's session has opened.
-    "kinesis_core/aws/direct_transport.py": {"ssl", "urllib3.exceptions"},
+    "kinesis_core/aws/fast/direct_transport.py": {"ssl", "urllib3.exceptions"},
     # Asks the Python that the user has configured for Spark whether it has our package.
     "kinesis_core/for_spark.py": {"subprocess"},
     # Waits for threads in tasks of the user's event loop, and opens nothing.

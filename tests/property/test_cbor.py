@@ -11,7 +11,7 @@ import cbor2
 import pytest
 from hypothesis import given, strategies as st
 
-from kinesis_core.aws import wire, wire_cbor
+from kinesis_core.aws.fast import wire, wire_cbor
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import PutEntry
 from kinesis_emulator import cbor

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from kinesis_core.aws.http_response import receive
+from kinesis_core.aws.fast.http_response import receive
 
 NAMES = st.sampled_from(["Date", "x-amzn-RequestId", "Content-Type", "X-Other", "connection"])
 VALUES = st.text("abc:;=, \t-", max_size=20).map(str.strip) | st.sampled_from(["close", "keep-alive"])

@@ -14,7 +14,7 @@ from botocore.credentials import Credentials
 
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.http2 import use_http2
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.clock import Clock, SystemClock

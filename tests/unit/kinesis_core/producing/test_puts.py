@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from kinesis_core.aws.wire import decode_put_response, encode_put
+from kinesis_core.aws.fast.wire import decode_put_response, encode_put
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import PutEntry
 

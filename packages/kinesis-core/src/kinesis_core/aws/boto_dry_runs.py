@@ -11,7 +11,7 @@ from attrs import define, evolve
 from kinesis_core.aws.calls import BotoCaller, read_text
 from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast_path import BODY, FastPath
+from kinesis_core.aws.fast import BODY, FastPath
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_credentials.endpoints import is_aws_endpoint
 

@@ -13,10 +13,9 @@ from typing import Any
 from attrs import define, field
 
 from kinesis_core.aws.calls import DESCRIBE, BotoCaller, read_optional_text, read_text
-from kinesis_core.aws.fast_path import BODY, STRATEGY, FastPath
+from kinesis_core.aws.fast import BODY, STRATEGY, FastPath, Wire, find_wire
 from kinesis_core.aws.retry import Throttles, log_retry
 from kinesis_core.aws.service_errors import not_ready
-from kinesis_core.aws.wire_format import Wire, find_wire
 from kinesis_core.errors import InvalidRequestError
 from kinesis_core.model import (
     LAST_EPOCH_MS,

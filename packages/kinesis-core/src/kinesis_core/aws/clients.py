@@ -16,7 +16,7 @@ from botocore.session import Session
 
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast_path import FastPath, install_distribution_strategy, install_raw_bodies
+from kinesis_core.aws.fast import FastPath, install_distribution_strategy, install_raw_bodies
 from kinesis_core.aws.locality import is_local
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport

@@ -8,9 +8,9 @@ from typing import Any
 
 import botocore.exceptions as boto
 
+from kinesis_core.aws.fast import NotCborError
 from kinesis_core.aws.permissions import needed
 from kinesis_core.aws.retry import READY_TIMEOUT_S
-from kinesis_core.aws.wire_format import NotCborError
 from kinesis_core.errors import (
     AccessDeniedError,
     DryRunSucceededError,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws.wire import decode_event, decode_page
+from kinesis_core.aws.fast.wire import decode_event, decode_page
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record
 

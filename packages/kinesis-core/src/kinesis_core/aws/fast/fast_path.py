@@ -24,13 +24,13 @@ from botocore.exceptions import ClientError
 from botocore.hooks import first_non_none_response
 from botocore.parsers import create_parser
 
-from kinesis_core.aws.direct_transport import DirectTransport
+from kinesis_core.aws.fast.direct_transport import DirectTransport
+from kinesis_core.aws.fast.signing import RequestTemplate, find_template
+from kinesis_core.aws.fast.wire_format import CBOR_TYPE, is_cbor, verify_refusal, verify_success
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.service_errors import is_final
-from kinesis_core.aws.signing import RequestTemplate, find_template
 from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
 from kinesis_core.aws.wire_choice import WireFormat
-from kinesis_core.aws.wire_format import CBOR_TYPE, is_cbor, verify_refusal, verify_success
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -110,7 +110,7 @@ def _take_body(response_dict: dict[str, Any], customized_response_dict: dict[str
 def _translate_error(response_dict: dict[str, Any], **_: Any) -> None:
     """Put JSON, which botocore parses, in place of an error in CBOR."""
     if response_dict["status_code"] >= 300 and is_cbor(response_dict["headers"].get("content-type")):
-        from kinesis_core.aws.wire_cbor import error_as_json
+        from kinesis_core.aws.fast.wire_cbor import error_as_json
 
         response_dict["body"] = error_as_json(response_dict["body"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws.http_response import receive
+from kinesis_core.aws.fast.http_response import receive
 
 OK = b"HTTP/1.1 200 OK\r\n"
 TWO = b"Content-Length: 2\r\n"

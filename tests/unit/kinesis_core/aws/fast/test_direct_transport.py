@@ -15,7 +15,7 @@ from botocore.awsrequest import AWSHTTPConnectionPool, AWSPreparedRequest
 from botocore.exceptions import ConnectionClosedError, HTTPClientError, ReadTimeoutError
 from urllib3 import PoolManager
 
-from kinesis_core.aws.direct_transport import DirectTransport, first_lines
+from kinesis_core.aws.fast.direct_transport import DirectTransport, first_lines
 from support.waiting import PATIENCE_S
 
 URL = "http://kinesis.example.com/"

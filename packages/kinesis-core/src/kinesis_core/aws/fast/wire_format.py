@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import botocore.exceptions as boto
 
-from kinesis_core.aws import wire
+from kinesis_core.aws.fast import wire
 from kinesis_core.aws.wire_choice import WireFormat, check_cbor
 from kinesis_core.model import Page, PutEntry, PutResponse
 
@@ -56,7 +56,7 @@ def find_wire(wire_format: WireFormat) -> Wire:
     if wire_format is WireFormat.JSON:
         return wire
     check_cbor()
-    from kinesis_core.aws import wire_cbor
+    from kinesis_core.aws.fast import wire_cbor
 
     return wire_cbor
 

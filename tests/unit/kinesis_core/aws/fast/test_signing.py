@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.session import Session
 
-from kinesis_core.aws.signing import RequestTemplate, find_template
+from kinesis_core.aws.fast.signing import RequestTemplate, find_template
 from support.canned import Canned, header
 
 SESSION = Session()

@@ -13,12 +13,12 @@ from kinesis_core.aws import WireFormat, check_cbor
 from kinesis_core.aws.boto_dry_runs import BotoDryRuns, dry_run_client, knows_dry_run
 from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.wire_format import find_wire
+from kinesis_core.aws.fast.wire_format import find_wire
 from kinesis_core.errors import OptionError
 from kinesis_core.model import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, PutEntry, TrimHorizon
 from kinesis_credentials import StaticKeys
 from support.canned import CBOR_TYPE, Canned, header
-from unit.kinesis_core.aws.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, PAGE, PUT, FormatWorld
+from unit.kinesis_core.aws.fast.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, PAGE, PUT, FormatWorld
 
 ORDERS = StreamRef("orders", ARN)
 IN_CBOR = Connection(
@@ -156,8 +156,8 @@ def test_without_the_package(load: Callable[[], Any]) -> None:
 def test_with_the_package() -> None:
     """With cbor2 both formats have a codec. JSON never needs it."""
     check_cbor()
-    assert find_wire(WireFormat.CBOR).__name__ == "kinesis_core.aws.wire_cbor"  # type: ignore[attr-defined] # a module
-    assert find_wire(WireFormat.JSON).__name__ == "kinesis_core.aws.wire"  # type: ignore[attr-defined] # a module
+    assert find_wire(WireFormat.CBOR).__name__ == "kinesis_core.aws.fast.wire_cbor"  # type: ignore[attr-defined] # a module
+    assert find_wire(WireFormat.JSON).__name__ == "kinesis_core.aws.fast.wire"  # type: ignore[attr-defined] # a module
 
 
 @pytest.mark.parametrize("content_type", [CBOR_TYPE, "application/cbor", "Application/CBOR; charset=x"])

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import cbor2
 import msgspec
 
-from kinesis_core.aws.wire import (
+from kinesis_core.aws.fast.wire import (
     PageWithoutData,
     PutBody,
     WrittenBody,

@@ -9,7 +9,7 @@ import pytest
 from kinesis_core.aws import WireFormat
 from kinesis_core.errors import MalformedResponseError, UnavailableError, WireFormatError
 from support.canned import CBOR_TYPE
-from unit.kinesis_core.aws.format_world import ARN, EVERY_CALL, JSON_TYPE, FormatWorld
+from unit.kinesis_core.aws.fast.format_world import ARN, EVERY_CALL, JSON_TYPE, FormatWorld
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import cbor2
 import pytest
 
-from kinesis_core.aws import wire, wire_cbor
+from kinesis_core.aws.fast import wire, wire_cbor
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, PutEntry, PutResponse, PutResult, Record, WrittenResult
 

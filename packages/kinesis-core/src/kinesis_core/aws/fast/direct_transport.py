@@ -21,8 +21,8 @@ from botocore.exceptions import ConnectionClosedError, ReadTimeoutError
 from msgspec.structs import replace
 from urllib3.exceptions import ClosedPoolError
 
-from kinesis_core.aws.http_response import read_fields, read_lines, receive
-from kinesis_core.aws.signing import DEFAULT_PORTS
+from kinesis_core.aws.fast.http_response import read_fields, read_lines, receive
+from kinesis_core.aws.fast.signing import DEFAULT_PORTS
 from kinesis_core.aws.transport import BotocoreTransport, HttpResponse
 
 _PIECE = 64 * 1024

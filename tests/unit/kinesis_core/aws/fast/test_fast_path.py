@@ -16,7 +16,7 @@ from botocore.session import Session
 
 from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
-from kinesis_core.aws.fast_path import FastPath, install_raw_bodies
+from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.transport import Transport
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import PutEntry, TrimHorizon

@@ -1,0 +1,33 @@
+"""
+The frequent calls without botocore's parts that take most of the time: HTTP, signatures, JSON and CBOR by hand.
+
+botocore makes the first request of each kind, and everything that this room does not recognise.
+"""
+
+from typing import TYPE_CHECKING
+
+from kinesis_credentials.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from kinesis_core.aws.fast.fast_path import (
+        BODY as BODY,
+        STRATEGY as STRATEGY,
+        FastPath as FastPath,
+        install_distribution_strategy as install_distribution_strategy,
+        install_raw_bodies as install_raw_bodies,
+    )
+    from kinesis_core.aws.fast.wire import decode_event as decode_event
+    from kinesis_core.aws.fast.wire_format import (
+        NotCborError as NotCborError,
+        Wire as Wire,
+        find_wire as find_wire,
+    )
+
+lazy_names(
+    __name__,
+    {
+        "kinesis_core.aws.fast.fast_path": "BODY STRATEGY FastPath install_distribution_strategy install_raw_bodies",
+        "kinesis_core.aws.fast.wire": "decode_event",
+        "kinesis_core.aws.fast.wire_format": "NotCborError Wire find_wire",
+    },
+)

@@ -102,20 +102,6 @@ def test_throttles_and_expired_iterators_pass() -> None:
     assert not meter.has_ended
 
 
-def test_an_iterator_that_stays_expired() -> None:
-    """After an iterator has expired, the shard is read by a new one."""
-    stream = new_stream()
-    meter = meter_of(stream)
-    meter.poll()
-    stream.recreate(1)
-    for _ in range(3):
-        write(stream, 10)
-        meter.poll()
-    sample = meter.sample()
-    assert sample is not None
-    assert sample.records > 0
-
-
 def test_the_end_of_a_shard() -> None:
     """A shard that was split, and one that is gone, have ended."""
     stream = new_stream()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_core.errors import IteratorExpiredError, ThrottledError
+from kinesis_core.errors import ThrottledError
 from kinesis_core.model import After, AtTimestamp, Record, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits
 from kinesis_core.planning.batch_end import plan_end
@@ -64,16 +64,6 @@ def test_an_expired_iterator_costs_one_renewal(one: OneShard) -> None:
     one.calls()
     assert plan_end(one.state, end, MANY) == end_after(records[1], records[0])
     assert one.calls() == ["GetRecords", "GetShardIterator", "GetRecords"]
-
-
-def test_an_iterator_that_expires_twice_is_left_to_the_next_plan(one: OneShard) -> None:
-    """A second expiry in a row is raised as one that passes; the plan after it continues."""
-    records = one.put(2)
-    expired = [IteratorExpiredError("Iterator expired", "ExpiredIteratorException") for _ in range(2)]
-    one.stream.fail("GetRecords", one.shard_id, expired)
-    with pytest.raises(ThrottledError):
-        plan_end(one.state, START, MANY)
-    assert plan_end(one.state, START, MANY) == end_after(records[1], records[0])
 
 
 # A busy shard

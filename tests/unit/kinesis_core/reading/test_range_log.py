@@ -16,7 +16,6 @@ from kinesis_core.reading.concurrent import RangeReader
 from kinesis_core.reading.fan_out import FanOutRangeReader
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.range_log import logged
-from kinesis_core.shards import Left, find_record
 from support.fake_subscriptions import Subscriptions, in_stream
 from support.one_shard import OneShard
 from support.scripted_stream import throttle
@@ -157,20 +156,6 @@ def test_another_iterator_is_no_renewal(one: OneShard, reading: Reading) -> None
     assert reading.pages()
     assert one.stream.calls_of("GetShardIterator")[-1].cut == TrimHorizon()
     assert len(reading.lines("iterator.renewed")) == 1
-
-
-def test_an_expired_iterator_of_a_check_is_a_retry(
-    one: OneShard, reading: Reading, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The check whether a record is left logs its retries as all calls do."""
-    caplog.set_level(logging.INFO, "kinesis_core")
-    calls = reading.polling.check(reading.shard_range, one.stream.clock).calls
-    one.stream.fail("GetRecords", one.shard_id, [EXPIRED])
-    assert find_record(calls, one.records[0].number, with_data=True) == Left(one.records[0])
-    assert caplog.messages == [
-        "call.retried call=GetRecords reason=ExpiredIteratorException attempt=1 wait_s=0.0 stream=orders "
-        f"shard={one.shard_id}"
-    ]
 
 
 def test_closing_reaches_the_pages(one: OneShard, reading: Reading) -> None:

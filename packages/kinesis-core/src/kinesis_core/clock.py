@@ -8,6 +8,8 @@ from functools import partial
 from types import ModuleType
 from typing import Protocol
 
+from attrs import frozen
+
 
 class Clock(Protocol):
     """Reads the time and waits."""
@@ -41,6 +43,23 @@ class SteadyClock(SystemClock):
 
     def now_s(self) -> float:
         return _steady_s()
+
+
+@frozen
+class StoppableClock:
+    """Raises *error* where somebody is about to wait or to call Kinesis, once *is_stopped*."""
+
+    clock: Clock
+    is_stopped: Callable[[], bool]
+    error: Callable[[], Exception]
+
+    def now_s(self) -> float:
+        return self.clock.now_s()
+
+    def sleep(self, seconds: float) -> None:
+        if self.is_stopped():
+            raise self.error()
+        self.clock.sleep(seconds)
 
 
 def doubled_s(first_s: float, times: int, longest_s: float) -> float:

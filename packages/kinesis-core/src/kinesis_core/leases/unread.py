@@ -17,7 +17,7 @@ from itertools import takewhile
 from attrs import define, evolve, field
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi
-from kinesis_core.clock import Clock
+from kinesis_core.clock import Clock, StoppableClock
 from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.leases.lease import ALL_USER_RECORDS, OLDEST, Lease, LeaseCheckpoint
 from kinesis_core.model import After, At, AtTimestamp, Cut, Record, TrimHorizon
@@ -113,7 +113,8 @@ def last_before(
     Raises:
         ServiceError: A call to Kinesis failed for good, or is throttled again and again.
     """
-    record = _Search(_calls(api, shard_id, _StoppableClock(clock, is_closed)), until_ms).last()
+    stoppable = StoppableClock(clock, is_closed, lambda: UnavailableError("The query stops.", "STOPPED"))
+    record = _Search(_calls(api, shard_id, stoppable), until_ms).last()
     return OLDEST if record is None else LeaseCheckpoint(record.sequence_number, ALL_USER_RECORDS)
 
 
@@ -131,22 +132,6 @@ def check_number(api: StreamApi, shard_id: str, number: int, clock: Clock) -> No
 def _calls(api: StreamApi, shard_id: str, clock: Clock) -> ShardCalls:
     rng = random.Random()  # noqa: S311 # jitter, not a secret
     return ShardCalls(api, shard_id, clock, ReadRateLimiter(PERIOD_S), rng, max_throttles=MAX_THROTTLES)
-
-
-@define
-class _StoppableClock:
-    """Ends a search at its next call once nobody waits for it."""
-
-    clock: Clock
-    is_closed: Callable[[], bool]
-
-    def now_s(self) -> float:
-        return self.clock.now_s()
-
-    def sleep(self, seconds: float) -> None:
-        if self.is_closed():
-            raise UnavailableError("The query stops.", "STOPPED")
-        self.clock.sleep(seconds)
 
 
 @define

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from attrs import define, field
 
-from kinesis_core.clock import Clock
+from kinesis_core.clock import Clock, StoppableClock
 from kinesis_core.model import Page, RangeGroup, ShardRange
 from kinesis_core.threads import start_threads
 
@@ -49,22 +49,6 @@ def read_concurrently(
 
 class _StoppedError(Exception):
     """The caller has stopped reading."""
-
-
-@define
-class _StoppableClock:
-    """Stops a reader that waits, in a gap or because of a throttle, once the caller has stopped reading."""
-
-    clock: Clock
-    stopped: threading.Event
-
-    def now_s(self) -> float:
-        return self.clock.now_s()
-
-    def sleep(self, seconds: float) -> None:
-        if self.stopped.is_set():
-            raise _StoppedError
-        self.clock.sleep(seconds)
 
 
 @define
@@ -134,7 +118,7 @@ class ConcurrentReader:
             self._put(_Done())
 
     def _pages_of_waiting(self) -> Generator[tuple[ShardRange, Page], None, None]:
-        clock = _StoppableClock(self.clock, self._stopped)
+        clock = StoppableClock(self.clock, self._stopped.is_set, _StoppedError)
         while True:
             try:
                 group = self._waiting.get_nowait()

@@ -115,17 +115,19 @@ class DataLoss:
         """
         if is_lost(state.progress, started.cut):
             return _unless_stuck(state, _OLDEST, find(_OLDEST))
+        found: ShardOffset | Unsettled | None
         found, state.cache.unsettled = state.cache.unsettled, None
         if found is None or not found.serves(started, target, limits):
             found = self._find(state, started, find, target, limits)
-        if found.doubt is not None:
+        if isinstance(found, Unsettled):
             state.cache.unsettled = None if found.is_in_gap else found
             unsettled = None if self._is_left(state, found.doubt) else self._look(state, found.doubt)
             if unsettled is not None:
                 return unsettled
             state.settle(found)
-        self._see_next(state, started, found.end)
-        return _unless_stuck(state, started, found.end)
+            found = found.end
+        self._see_next(state, started, found)
+        return _unless_stuck(state, started, found)
 
     def _find(
         self,
@@ -134,8 +136,8 @@ class DataLoss:
         find: Find,
         target: ShardOffset | None,
         limits: Limits | None,
-    ) -> Unsettled:
-        """Return what *find* finds, and the doubt about it. While there is one, the state does not show what was found."""
+    ) -> ShardOffset | Unsettled:
+        """Return what *find* finds. While that is in doubt, the state does not show it."""
         emptiness, promised = state.evidence.emptiness, seen(state, started)
         was_old = self._is_old(state, promised)
         try:
@@ -153,9 +155,10 @@ class DataLoss:
             is_stuck=state.is_stuck(started.cut),
             at_tip=state.is_at_tip,
         )
+        if doubt is None:
+            return end
         found = Unsettled(started, target, limits, end, doubt, state.progress, state.evidence.emptiness)
-        if doubt is not None:
-            state.withdraw(emptiness)
+        state.withdraw(emptiness)
         return found
 
     def _is_old(self, state: ShardState, promised: ShardOffset) -> bool:

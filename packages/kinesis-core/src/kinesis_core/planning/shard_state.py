@@ -38,7 +38,7 @@ class Unsettled:
     limits: Limits | None
     """None for a plan up to the tip."""
     end: ShardOffset
-    doubt: Doubt | None
+    doubt: Doubt
     progress: Progress
     emptiness: Emptiness | None
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, inf
 from typing import TypeVar
 
-from attrs import define, evolve, frozen
+from attrs import define, frozen
 
 from kinesis_core.model import Record, data_bytes
 from kinesis_core.planning.settings import SHARD_BYTES_PER_MS, Limits
@@ -60,7 +60,8 @@ class Shares:
     """A plan looks for no records that arrived after this time (ms since the epoch)."""
 
     def of(self, stream: str, shard_id: str) -> Limits:
-        return evolve(self.by_shard.get((stream, shard_id), self.late), until_ms=self.until_ms)
+        limits = self.by_shard.get((stream, shard_id), self.late)
+        return Limits(limits.max_records, limits.max_bytes, self.until_ms)
 
 
 def divide(total: int, needs: Mapping[K, float]) -> dict[K, int]:

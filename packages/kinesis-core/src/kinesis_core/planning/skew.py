@@ -93,8 +93,9 @@ class Skew:
         """Return the shards that the batch of *draft* leaves with unread records from before a time, and since when those are."""
         planner, since_ms = self.streams[name], dict[str, float | None]()
         for shard_id, end in draft.ends.items():
+            target = planner.targets[shard_id].cut if planner.targets else None
             # What follows a target is read by another run, but for the children of a closed shard.
-            if planner.targets is None or end.cut == ShardEnd() or end.cut != planner.targets[shard_id].cut:
+            if (end.arrived_ms or 0) < before_ms and (end.cut != target or target == ShardEnd()):
                 shard = planner.listing.get(shard_id)
                 is_open = shard is None or shard.is_open
                 since_ms[shard_id] = unread_since_ms(planner.states.of(shard_id), end, is_open=is_open)

@@ -15,10 +15,10 @@ from botocore.credentials import Credentials
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
+from kinesis_core.aws.calls import ServiceClock
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.fast.wire import decode_event, decode_page, decode_put_response
-from kinesis_core.aws.service_clock import ServiceClock
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.errors import KinesisError, MalformedResponseError
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint

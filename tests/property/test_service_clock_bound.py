@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 from hypothesis import given, strategies as st
 
-from kinesis_core.aws.service_clock import ServiceClock
+from kinesis_core.aws.calls import ServiceClock
 from support.fake_stream import FakeClock
 
 

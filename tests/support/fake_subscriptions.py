@@ -49,7 +49,7 @@ class Trouble:
 
 @define
 class Subscriptions:
-    """The subscriptions of one consumer. It implements `kinesis_core.aws.consumer_api.SubscribeApi`."""
+    """The subscriptions of one consumer. It implements `kinesis_core.aws.stream_api.SubscribeApi`."""
 
     stream: FakeStream
     records_per_event: int = 5

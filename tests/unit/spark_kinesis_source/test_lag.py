@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_kinesis_source.lag import describe_lag
+from spark_kinesis_source.reader_42 import describe_lag
 
 
 def test_lag() -> None:

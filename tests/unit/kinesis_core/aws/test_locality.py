@@ -6,7 +6,7 @@ import pytest
 
 from kinesis_core import OptionError
 from kinesis_core.aws import Connection, tables_client
-from kinesis_core.aws.locality import is_local
+from kinesis_core.aws.clients import is_local
 from kinesis_credentials import StaticKeys
 from kinesis_credentials.endpoints import is_aws_endpoint
 

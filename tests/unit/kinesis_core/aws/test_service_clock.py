@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 
-from kinesis_core.aws.service_clock import ServiceClock
+from kinesis_core.aws.calls import ServiceClock
 from support.fake_stream import FakeClock
 
 NOW_S = 1_790_000_000.0

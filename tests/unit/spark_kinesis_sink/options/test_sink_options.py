@@ -12,7 +12,7 @@ from kinesis_core.options import COMMON_OPTIONS, OptionTable, Origin, aliases_of
 from kinesis_core.producing import ProducerSettings
 from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
-from spark_kinesis_sink.options.writing import WRITING_OPTIONS
+from spark_kinesis_sink.options.sink_options import WRITING_OPTIONS
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 ARN = "arn:aws:kinesis:us-west-2:123456789012:stream/audit"

@@ -21,20 +21,16 @@ if TYPE_CHECKING:
         tables_client as tables_client,
     )
     from kinesis_core.aws.connection import Connection as Connection, StreamRef as StreamRef
-    from kinesis_core.aws.consumer_api import (
-        Consumer as Consumer,
-        ConsumerApi as ConsumerApi,
-        SubscribeApi as SubscribeApi,
-    )
     from kinesis_core.aws.dry_runs import check_reading as check_reading, check_writing as check_writing
-    from kinesis_core.aws.permission_types import (
+    from kinesis_core.aws.permissions import (
+        CALLS as CALLS,
         KEY as KEY,
+        KEY_USES as KEY_USES,
         Call as Call,
         Location as Location,
         Purpose as Purpose,
         Resource as Resource,
     )
-    from kinesis_core.aws.permissions import CALLS as CALLS, KEY_USES as KEY_USES
     from kinesis_core.aws.rate_limits import ReadRateLimiter as ReadRateLimiter
     from kinesis_core.aws.retry import (
         RetryBudget as RetryBudget,
@@ -53,7 +49,13 @@ if TYPE_CHECKING:
         malformed as malformed,
         translate as translate,
     )
-    from kinesis_core.aws.stream_api import PutApi as PutApi, StreamApi as StreamApi
+    from kinesis_core.aws.stream_api import (
+        Consumer as Consumer,
+        ConsumerApi as ConsumerApi,
+        PutApi as PutApi,
+        StreamApi as StreamApi,
+        SubscribeApi as SubscribeApi,
+    )
     from kinesis_core.aws.subscription_clients import (
         consumer_client as consumer_client,
         subscription_client as subscription_client,
@@ -74,10 +76,8 @@ lazy_names(
         "kinesis_core.aws.client": "BotoStreamApi",
         "kinesis_core.aws.clients": "find_session make_client stream_client tables_client",
         "kinesis_core.aws.connection": "Connection StreamRef",
-        "kinesis_core.aws.consumer_api": "Consumer ConsumerApi SubscribeApi",
         "kinesis_core.aws.dry_runs": "check_reading check_writing",
-        "kinesis_core.aws.permission_types": "KEY Call Location Purpose Resource",
-        "kinesis_core.aws.permissions": "CALLS KEY_USES",
+        "kinesis_core.aws.permissions": "CALLS KEY KEY_USES Call Location Purpose Resource",
         "kinesis_core.aws.rate_limits": "ReadRateLimiter",
         "kinesis_core.aws.retry": (
             "RetryBudget RetryPolicy Throttles call_with_retries log_renewal log_retry"
@@ -85,7 +85,7 @@ lazy_names(
         "kinesis_core.aws.service_errors": (
             "ADVICE_BY_CODE CALL_ERRORS MALFORMED class_of is_retryable malformed translate"
         ),
-        "kinesis_core.aws.stream_api": "PutApi StreamApi",
+        "kinesis_core.aws.stream_api": "Consumer ConsumerApi PutApi StreamApi SubscribeApi",
         "kinesis_core.aws.subscription_clients": "consumer_client subscription_client",
         "kinesis_core.aws.transport": "FanOutTransport Transport check_http2",
         "kinesis_core.aws.wire_choice": "WireFormat check_cbor",

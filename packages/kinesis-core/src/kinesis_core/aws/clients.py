@@ -7,7 +7,9 @@ import platform
 import random
 import threading
 from functools import lru_cache
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 import botocore
 from botocore.config import Config
@@ -17,7 +19,6 @@ from botocore.session import Session
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast import FastPath, install_distribution_strategy, install_raw_bodies
-from kinesis_core.aws.locality import is_local
 from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.transport import choose_transport
 from kinesis_core.aws.wire_choice import WireFormat
@@ -162,3 +163,15 @@ def _user_agent() -> str:
     """Return the user agent. botocore builds its own twice per call, which takes a tenth of the call's time."""
     python = platform.python_version()
     return f"kinesis-core/{__version__} Botocore/{botocore.__version__} Python/{python} {platform.system()}"
+
+
+_HERE = ("localhost", "host.docker.internal")
+
+
+def is_local(url: str) -> bool:
+    """Return whether *url* is that of a local server: on this machine, or in a network of containers, whose names have no dot."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host in _HERE or host.endswith(".localhost") or "." not in host

@@ -6,20 +6,216 @@ The IAM reference page with its policies, and the advice in errors about a missi
 
 from __future__ import annotations
 
-from kinesis_core.aws.dynamodb_calls import DYNAMODB_CALLS
-from kinesis_core.aws.permission_types import (
-    BOTH,
-    CONSUMER,
-    DRIVER,
-    EXECUTORS,
-    KEY,
-    ROLE,
-    STREAM,
-    Call,
-    KeyUse,
-    Purpose,
-    Use,
+from enum import Enum
+
+from attrs import frozen
+
+
+class Location(Enum):
+    """Where a call is made from."""
+
+    DRIVER = "driver"
+    EXECUTORS = "executors"
+    WORKER = "worker"
+    """A process of a consumer group."""
+
+
+class Purpose(Enum):
+    """What a set of permissions is for. Each has one policy."""
+
+    SOURCE = "source"
+    FAN_OUT = "enhanced fan-out"
+    """In addition to those of the source, which plans by polling."""
+    SINK = "sink"
+    LEASE_TABLE = "lease publishing"
+    """In addition to those of the source."""
+    KCL_TABLE = "start of a KCL application"
+    """In addition to those of the source."""
+    GROUP_TABLE = "leases of a consumer group"
+    """In addition to those of the source, with which its workers read."""
+    ROLE = "assumed role"
+
+
+@frozen
+class Resource:
+    """What a policy allows an action on."""
+
+    name: str
+    """The name in errors."""
+    arn: str
+    """With words in capitals where a policy needs names."""
+
+
+STREAM = Resource("the stream", "arn:aws:kinesis:REGION:ACCOUNT:stream/STREAM")
+CONSUMER = Resource("the consumer", "arn:aws:kinesis:REGION:ACCOUNT:stream/STREAM/consumer/CONSUMER:*")
+"""The part after the colon is the time of registration, which is not known in advance."""
+TABLE = Resource("the table", "arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE")
+TABLE_INDEX = Resource(
+    "the table's index", "arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/index/LeaseOwnerToLeaseKeyIndex"
 )
+ROLE = Resource("the role", "arn:aws:iam::ACCOUNT:role/ROLE")
+KEY = Resource("the stream's KMS key", "arn:aws:kms:REGION:ACCOUNT:key/KEY")
+
+
+@frozen
+class Use:
+    """One purpose of a call: from where it is made, and when."""
+
+    purpose: Purpose
+    locations: tuple[Location, ...]
+    when: str
+
+
+@frozen
+class Call:
+    """One operation of AWS's API, and what it needs."""
+
+    service: str
+    """The name of the service in botocore and IAM."""
+    operation: str
+    resources: tuple[Resource, ...]
+    """Everything that it needs permission on. Errors name the first one."""
+    uses: tuple[Use, ...]
+    quota: str
+    """AWS's limit, with its unit and what it applies to."""
+
+    @property
+    def iam_action(self) -> str:
+        return f"{self.service}:{self.operation}"
+
+
+@frozen
+class KeyUse:
+    """One use of the KMS key of an encrypted stream. Kinesis uses the key in the caller's name, so the caller needs the permission."""
+
+    operation: str
+    purpose: Purpose
+    locations: tuple[Location, ...]
+    calls: tuple[str, ...]
+    """The operations of Kinesis that use the key."""
+
+    @property
+    def iam_action(self) -> str:
+        return f"kms:{self.operation}"
+
+
+DRIVER = (Location.DRIVER,)
+EXECUTORS = (Location.EXECUTORS,)
+BOTH = (Location.DRIVER, Location.EXECUTORS)
+WORKER = (Location.WORKER,)
+
+
+DYNAMODB_CALLS = (
+    Call(
+        "dynamodb",
+        "DescribeTable",
+        (TABLE,),
+        (
+            Use(Purpose.LEASE_TABLE, DRIVER, "when a query starts"),
+            Use(
+                Purpose.GROUP_TABLE,
+                WORKER,
+                "when a worker starts, and each second until table and index are active",
+            ),
+        ),
+        "2,500 calls a second to DynamoDB's control plane, per account",
+    ),
+    Call(
+        "dynamodb",
+        "CreateTable",
+        (TABLE,),
+        (
+            Use(Purpose.LEASE_TABLE, DRIVER, "when a query starts and the table does not exist"),
+            Use(Purpose.GROUP_TABLE, WORKER, "when a worker starts and the table does not exist"),
+        ),
+        "2,500 calls a second to DynamoDB's control plane, per account",
+    ),
+    Call(
+        "dynamodb",
+        "UpdateTable",
+        (TABLE,),
+        (
+            Use(
+                Purpose.GROUP_TABLE,
+                WORKER,
+                "when a worker starts with `add_index=True`, and the table lacks the index",
+            ),
+        ),
+        "2,500 calls a second to DynamoDB's control plane, per account, and one new index at a time, per table",
+    ),
+    Call(
+        "dynamodb",
+        "Scan",
+        (TABLE,),
+        (
+            Use(Purpose.KCL_TABLE, DRIVER, "when a new query starts at a `kclApplication`, once"),
+            Use(Purpose.GROUP_TABLE, WORKER, "when a worker starts; regularly, to see all leases"),
+        ),
+        "3,000 read units a second, per partition of the table; 4 KB take one",
+    ),
+    Call(
+        "dynamodb",
+        "GetItem",
+        (TABLE,),
+        (
+            Use(
+                Purpose.GROUP_TABLE,
+                WORKER,
+                "for a lease that was assigned, for those of a shard's parents, and after a write without a response; regularly, for the "
+                "leader's lock and for how the group coordinates",
+            ),
+        ),
+        "3,000 read units a second, per partition of the table; an item takes one",
+    ),
+    Call(
+        "dynamodb",
+        "Query",
+        (TABLE_INDEX,),
+        (Use(Purpose.GROUP_TABLE, WORKER, "regularly, for the leases that are assigned to the worker"),),
+        "3,000 read units a second, per partition of the index; 8 KB take one",
+    ),
+    Call(
+        "dynamodb",
+        "PutItem",
+        (TABLE,),
+        (
+            Use(
+                Purpose.GROUP_TABLE,
+                WORKER,
+                "for each new shard, and for the items that coordinate the workers",
+            ),
+        ),
+        "1,000 write units a second, per partition of the table; an item takes one, and one more in the index",
+    ),
+    Call(
+        "dynamodb",
+        "UpdateItem",
+        (TABLE,),
+        (
+            Use(Purpose.LEASE_TABLE, DRIVER, "after a micro-batch, for each shard whose offset changed"),
+            Use(
+                Purpose.GROUP_TABLE,
+                WORKER,
+                "to assign, take, renew, commit and release leases, and for the items that coordinate the workers",
+            ),
+        ),
+        "1,000 write units a second, per partition of the table; a lease takes one",
+    ),
+    Call(
+        "dynamodb",
+        "DeleteItem",
+        (TABLE,),
+        (
+            Use(
+                Purpose.GROUP_TABLE,
+                WORKER,
+                "for a shard that was read to its end, once its children are being read; when a worker ends, for its report and its lock",
+            ),
+        ),
+        "1,000 write units a second, per partition of the table; a lease takes one",
+    ),
+)
+
 
 CALLS = (
     Call(

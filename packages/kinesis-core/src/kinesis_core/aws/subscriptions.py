@@ -20,11 +20,11 @@ from botocore.exceptions import EventStreamError
 from urllib3.exceptions import HTTPError
 
 from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
-from kinesis_core.aws.consumer_api import Consumer
 from kinesis_core.aws.event_stream import Frame, read_frames
 from kinesis_core.aws.fast import decode_event
 from kinesis_core.aws.retry import Throttles
 from kinesis_core.aws.service_errors import translate
+from kinesis_core.aws.stream_api import Consumer
 from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.model import After, At, Cut, SubscribedPage, TrimHorizon
 

@@ -1,6 +1,7 @@
 """The parts of a stream as values and pure functions: shards, cuts, ranges, offsets, records and starting positions."""
 
 from kinesis_core.model.cuts import (
+    HOUR_MS,
     LAST_EPOCH_MS,
     After,
     At,
@@ -10,6 +11,7 @@ from kinesis_core.model.cuts import (
     TrimHorizon,
     is_after,
     is_before,
+    show_time,
 )
 from kinesis_core.model.entry_columns import (
     EntryColumns,
@@ -18,8 +20,7 @@ from kinesis_core.model.entry_columns import (
     join_entries,
     pick_entries,
 )
-from kinesis_core.model.estimates import Estimate
-from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
+from kinesis_core.model.offsets import Estimate, Offset, ShardOffset, StreamOffset
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult, WrittenResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
@@ -61,7 +62,6 @@ from kinesis_core.model.starting_positions import (
     position_in,
 )
 from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, StreamSummary
-from kinesis_core.model.times import HOUR_MS, show_time
 
 __all__ = [
     "After",

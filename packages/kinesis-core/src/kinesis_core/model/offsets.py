@@ -30,7 +30,20 @@ from attrs import evolve, field, frozen
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
-from kinesis_core.model.estimates import Estimate
+
+
+@frozen
+class Estimate:
+    """The estimated number and age of the records that a batch takes from one shard."""
+
+    records: int
+    """
+    The approximate number of records, where an aggregate counts as one. The first records are counted, the others are
+    estimated from the shard's rate.
+    """
+    age_ms: int | None
+    """Milliseconds between the arrival of the first record and the plan; None when Kinesis reports no arrival time."""
+
 
 VERSION = 1
 

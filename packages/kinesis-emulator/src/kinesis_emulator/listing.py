@@ -37,24 +37,13 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
         raise stream_not_found(stream.name, stream.account_id)
     service.admit("ListShards", f"stream {stream.name}", service.settings.limits.list_shards_per_s)
     with stream.lock:
-        listed = visible_shards(service, stream, now_ms)
+        listed = stream.listed_shards(now_ms, service.settings.hide_children_s)
         shards = [shard for shard in listed if _is_wanted(shard, state, stream, now_ms)]
         page = shards[: limit or _DEFAULT_PAGE]
-        response: dict[str, Any] = {"Shards": [describe_shard(shard) for shard in page]}
+        response: dict[str, Any] = {"Shards": [shard.describe() for shard in page]}
     if len(shards) > len(page):
         response["NextToken"] = encode_token({**state, "after": page[-1].shard_id}, now_ms)
     return response
-
-
-def visible_shards(service: Service, stream: Stream, now_ms: int) -> list[Shard]:
-    """Return the shards that a listing shows. The caller holds the stream's lock."""
-    newest_ms = now_ms - round(service.settings.hide_children_s * 1000)
-    listed = stream.listed_shards(now_ms)
-    return [
-        shard
-        for shard in listed
-        if shard.hidden_until_ms <= now_ms and (not shard.parents or shard.opened_ms <= newest_ms)
-    ]
 
 
 def _check_token_is_alone(request: Request) -> None:
@@ -115,33 +104,3 @@ def _is_wanted(shard: Shard, state: dict[str, Any], stream: Stream, now_ms: int)
             return closed_ms >= time_ms
         case _:
             return True
-
-
-def describe_shard(shard: Shard) -> dict[str, Any]:
-    """Return *shard* as in responses of ListShards and DescribeStream."""
-    numbers = {"StartingSequenceNumber": shard.starting_number}
-    if shard.ending_number is not None:
-        numbers["EndingSequenceNumber"] = shard.ending_number
-    described: dict[str, Any] = {
-        "ShardId": shard.shard_id,
-        "HashKeyRange": {
-            "StartingHashKey": str(shard.hash_start),
-            "EndingHashKey": str(shard.hash_end),
-        },
-        "SequenceNumberRange": numbers,
-    }
-    for name, parent in zip(("ParentShardId", "AdjacentParentShardId"), shard.parents, strict=False):
-        described[name] = parent.shard_id
-    return described
-
-
-def describe_child(shard: Shard) -> dict[str, Any]:
-    """Return *shard* as in ChildShards of GetRecords at its parent's end."""
-    return {
-        "ShardId": shard.shard_id,
-        "ParentShards": [parent.shard_id for parent in shard.parents],
-        "HashKeyRange": {
-            "StartingHashKey": str(shard.hash_start),
-            "EndingHashKey": str(shard.hash_end),
-        },
-    }

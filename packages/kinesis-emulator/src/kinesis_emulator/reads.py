@@ -17,7 +17,6 @@ from kinesis_emulator.iterators import (
     encode_iterator,
 )
 from kinesis_emulator.limits import Limits
-from kinesis_emulator.listing import describe_child
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.settings import Settings
@@ -70,7 +69,7 @@ def get_records(service: Service, request: Request) -> bytes:
         following = ShardIterator(stream.arn, shard.shard_id, shard.opened_s, page.following, now_ms)
         tail["NextShardIterator"] = encode_iterator(following)
     else:
-        tail["ChildShards"] = [describe_child(child) for child in shard.children]
+        tail["ChildShards"] = shard.describe_children()
     return encode_page(fragments, tail)
 
 

@@ -8,6 +8,7 @@ import threading
 from bisect import bisect_left, bisect_right
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 from kinesis_emulator import numbers
 from kinesis_emulator.limits import RateWindow
@@ -207,6 +208,33 @@ class Shard:
         """Begin at *index*, as if earlier records with arrival times up to *peak_ms* had expired."""
         self.trimmed = index
         self.records.start_at(index, peak_ms)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the shard as in responses of ListShards and DescribeStream."""
+        numbers = {"StartingSequenceNumber": self.starting_number}
+        if self.ending_number is not None:
+            numbers["EndingSequenceNumber"] = self.ending_number
+        parents = zip(("ParentShardId", "AdjacentParentShardId"), self.parents, strict=False)
+        return {
+            "ShardId": self.shard_id,
+            "HashKeyRange": self._hash_key_range(),
+            "SequenceNumberRange": numbers,
+            **{name: parent.shard_id for name, parent in parents},
+        }
+
+    def describe_children(self) -> list[dict[str, Any]]:
+        """Return the children as in ChildShards of GetRecords and of events at the shard's end."""
+        return [
+            {
+                "ShardId": child.shard_id,
+                "ParentShards": [parent.shard_id for parent in child.parents],
+                "HashKeyRange": child._hash_key_range(),
+            }
+            for child in self.children
+        ]
+
+    def _hash_key_range(self) -> dict[str, str]:
+        return {"StartingHashKey": str(self.hash_start), "EndingHashKey": str(self.hash_end)}
 
     def stored_records(self) -> list[StoredRecord]:
         """Return the records in their order, including trimmed ones that were not freed."""

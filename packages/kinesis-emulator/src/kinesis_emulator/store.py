@@ -138,10 +138,16 @@ class Stream:
         stream.folder = folder
         return stream
 
-    def listed_shards(self, now_ms: int) -> list[Shard]:
-        """Return the shards that Kinesis lists: open ones, and closed ones within retention."""
-        horizon = self.horizon_ms(now_ms)
-        return [shard for shard in self.shards if shard.closed_ms is None or shard.closed_ms >= horizon]
+    def listed_shards(self, now_ms: int, hide_children_s: float) -> list[Shard]:
+        """Return the shards that a listing shows: open ones, and closed ones within retention, unless they are hidden yet."""
+        horizon_ms, newest_ms = self.horizon_ms(now_ms), now_ms - round(hide_children_s * 1000)
+        return [
+            shard
+            for shard in self.shards
+            if (shard.closed_ms is None or shard.closed_ms >= horizon_ms)
+            and shard.hidden_until_ms <= now_ms
+            and (not shard.parents or shard.opened_ms <= newest_ms)
+        ]
 
     def find_shard(self, shard_id: str, now_ms: int) -> Shard | None:
         """Return the shard with that id if it is open or closed within retention, else None."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast, get_args
 
 from kinesis_emulator.errors import AwsError, invalid_argument, validation
-from kinesis_emulator.listing import describe_shard, visible_shards
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import status_of
@@ -77,9 +76,13 @@ def describe_stream(service: Service, request: Request) -> dict[str, Any]:
     account = f"account {stream.account_id}"
     service.admit("DescribeStream", account, service.settings.limits.describe_stream_per_s)
     with stream.lock:
-        listed = [] if _is_creating(service, stream) else visible_shards(service, stream, service.now_ms())
+        listed = (
+            []
+            if _is_creating(service, stream)
+            else stream.listed_shards(service.now_ms(), service.settings.hide_children_s)
+        )
         shards = [shard for shard in listed if shard.shard_id > after]
-        described = [describe_shard(shard) for shard in shards[:limit]]
+        described = [shard.describe() for shard in shards[:limit]]
     return {
         "StreamDescription": {
             **_facts(service, stream),

@@ -15,7 +15,6 @@ from kinesis_emulator.errors import (
 )
 from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.iterators import ShardOffset
-from kinesis_emulator.listing import describe_child
 from kinesis_emulator.reads import (
     START_TYPES,
     Page,
@@ -227,7 +226,7 @@ class Subscription:
     def _tail(self, behind_ms: int) -> dict[str, Any]:
         """Return the members of an event other than its records. The last event of a closed shard has the children."""
         if self._is_over:
-            children = [describe_child(child) for child in self._shard.children]
+            children = self._shard.describe_children()
             return {"ContinuationSequenceNumber": None, "MillisBehindLatest": 0, "ChildShards": children}
         return {"ContinuationSequenceNumber": str(self._continuation), "MillisBehindLatest": behind_ms}
 

@@ -18,7 +18,12 @@ import kinesis_emulator
 import spark_kinesis_sink
 import spark_kinesis_source
 from docs.sections import render_rows, update
+from kinesis_cli.wording import COMMANDS
+from kinesis_consumer.words import GROUPS
 from kinesis_core.aws import ADVICE_BY_CODE, class_of
+from kinesis_core.options import SPARK
+from kinesis_credentials import Advice
+from kinesis_credentials.advice import PLAIN
 
 PAGE = Path(__file__).parent / "reference" / "errors.md"
 PACKAGES = (
@@ -29,6 +34,7 @@ PACKAGES = (
     spark_kinesis_sink,
     kinesis_emulator,
 )
+VOCABULARIES = {"Python": PLAIN, "a consumer group": GROUPS, "Spark": SPARK, "the command line": COMMANDS}
 
 
 @frozen
@@ -67,8 +73,10 @@ def _ancestry(error: type[Exception]) -> list[str]:
 
 
 def _render(packages: Sequence[ModuleType]) -> Iterator[str]:
+    shown: set[type[Exception]] = set()
     for package in packages:
-        if errors := errors_of(package):
+        if errors := [error for error in errors_of(package) if error not in shown]:
+            shown.update(errors)
             yield from ("", f"## {package.__name__}", "")
             rows = (_row(error, errors[0]) for error in errors)
             yield from render_rows(("class", "what happened", "what to do", "retryable"), rows)
@@ -95,7 +103,7 @@ def _codes() -> Iterator[tuple[str, ...]]:
     for advice in dict.fromkeys(ADVICE_BY_CODE.values()):
         codes = [code for code, text in ADVICE_BY_CODE.items() if text == advice]
         (name,) = {class_of(code).__name__ for code in codes}
-        yield ", ".join(f"`{code}`" for code in codes), f"`{name}`", advice
+        yield ", ".join(f"`{code}`" for code in codes), f"`{name}`", PLAIN.say(advice)
 
 
 def _join(paragraph: str) -> str:
@@ -104,4 +112,6 @@ def _join(paragraph: str) -> str:
 
 if __name__ == "__main__":
     codes = render_rows(("code", "class", "what to do"), _codes())
-    sys.exit(update(PAGE, {"errors": _render(PACKAGES), "codes": codes}, sys.argv[1:]))
+    said = (tuple(words.say(advice) for words in VOCABULARIES.values()) for advice in Advice)
+    words = render_rows(tuple(VOCABULARIES), said)
+    sys.exit(update(PAGE, {"errors": _render(PACKAGES), "codes": codes, "words": words}, sys.argv[1:]))

@@ -115,5 +115,5 @@ def test_a_refused_record_is_named(api: BotoStreamApi) -> None:
 @pytest.mark.parametrize("endpoint_url", [MOTO], indirect=True)
 def test_a_server_that_fails_on_cbor(endpoint_url: str, stream: Any) -> None:
     """moto fails with status 500 over a body in CBOR. That is retried, and the error names the option."""
-    with pytest.raises(UnavailableError, match=r"not CBOR.*wireFormat=json"):
+    with pytest.raises(UnavailableError, match=r"not CBOR.*use JSON as the wire format"):
         open_api(endpoint_url, stream.name).get_iterator(SHARD, TrimHorizon())

@@ -93,7 +93,7 @@ def test_https(proxy: RecordingProxy, caplog: pytest.LogCaptureFixture) -> None:
 def test_no_proxy_there(proxy: RecordingProxy) -> None:
     """When the proxy does not respond, the error names the proxy, and not the password."""
     connection = connect(9, endpointUrl="http://127.0.0.1:8")
-    with pytest.raises(UnavailableError, match="Check endpointUrl, region, network and proxy") as caught:
+    with pytest.raises(UnavailableError, match="Check endpoint_url, region, network and proxy") as caught:
         stream_client(connection, connection.streams[0]).describe()
     assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
     assert proxy.asked == []

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "events": set[str](),
     "version": set[str](),
     "native": {"errors", "version"},
-    "for_spark": {"errors", "threads"},
+    "for_spark": {"errors", "options", "threads"},
     "aggregation": set[str](),
     "model": {"errors"},
     "termination": set[str](),
@@ -59,7 +59,8 @@ CONSUMER_MAY_IMPORT = {
     "leases": {"errors", "stores"},
     "assignment": {"errors", "leases", "stores"},
     "shards": {"errors", "leases", "stores"},
-    "delivery": {"errors", "settings", "waiting", "leases"},
+    "words": set[str](),
+    "delivery": {"errors", "settings", "waiting", "words", "leases"},
     "worker": {"errors", "settings", "stores", "leases", "assignment", "shards", "delivery"},
     "handling": {"errors", "arguments", "delivery", "worker"},
     "lease_stores": {"arguments", "patience", "stores", "assignment", "worker"},
@@ -78,6 +79,7 @@ CONSUMER_MAY_IMPORT = {
         "arguments",
         "settings",
         "waiting",
+        "words",
         "lease_stores",
         "opening",
         "shards",
@@ -94,7 +96,7 @@ CLI_MAY_IMPORT = {
     "signals": {"ending"},
     "file_errors": {"ending"},
     "output": {"ending", "signals"},
-    "wording": {"ending"},
+    "wording": set[str](),
     "moments": {"ending", "wording"},
     "waiting": {"output"},
     "connecting": {"ending", "waiting"},
@@ -121,8 +123,11 @@ CLI_MAY_IMPORT = {
 CLI_MAY_IMPORT["commands"] = set(CLI_MAY_IMPORT) - {"app", "main", "wording", "__main__"}
 """The same for the rooms of the command line. Like the consumers, they may import the core's facades."""
 RULES = {CORE: MAY_IMPORT, CONSUMER: CONSUMER_MAY_IMPORT, CLI: CLI_MAY_IMPORT}
-MAY_USE = {"aggregation": set[str](), "model": {"attrs", "msgspec"}}
-"""Rooms of values and algorithms only, with the packages that they may use in addition to the standard library."""
+MAY_USE = {"aggregation": set[str](), "model": {"attrs", "kinesis_credentials", "msgspec"}}
+"""
+Rooms of values and algorithms only, with the packages that they may use in addition to the standard library. `kinesis_credentials` has
+the values of what to do about an error.
+"""
 AWS_LIBRARIES = {"boto3", "botocore", "urllib3"}
 MAY_CALL_AWS = {"kinesis_core.aws", "kinesis_credentials"}
 """All others call AWS through these. (The second one makes botocore's sessions.)"""

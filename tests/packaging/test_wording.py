@@ -1,85 +1,160 @@
-"""Errors of the core in the words of the command line."""
+"""Each front door says what to do about an error in its own words, and nobody else names its settings."""
 
 from __future__ import annotations
 
+import inspect
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import NoReturn
 
 import pytest
 
+import kinesis_consumer
+import kinesis_core
+import kinesis_credentials
+from docs.generate_errors import VOCABULARIES, errors_of
 from kinesis_cli import main
+from kinesis_cli.app import COMMANDS as NAMES_OF_COMMANDS, make_app
 from kinesis_cli.ending import CommandError, Status
-from kinesis_cli.wording import in_words_of_commands
-from kinesis_core import DataLossError, KinesisError, PlanSettings, ReadSettings, Stream
+from kinesis_core import KinesisError, PlanSettings, ReadSettings, Stream
 from kinesis_core.options import aliases_of
+from kinesis_credentials import Advice
+from kinesis_credentials.advice import Setting
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
-from support.messages import Message, messages_of
+from support.messages import messages_of
 from support.scripted_stream import scripted_stream
 
-OF_SPARK = {"checkpointLocation"}
+OF_SPARK = {"checkpointLocation", "pyFiles"}
 """What Spark's own options are called. Ours are in the tables."""
-NEVER_USED = {"fanOutTransport", "wireFormat"}
-"""Commands use HTTP/1.1 and JSON. So no command shows an error of HTTP/2 or CBOR."""
-NOT_SHOWN = {
-    "kinesis_core/aws/dry_runs.py": "the check before a query starts; doctor makes its dry runs itself",
+FOR_SPARK = {
     "kinesis_core/aws/permissions.py": "declares calls for the documentation",
-    "kinesis_core/events/planning.py": "declares events for the documentation",
-    "kinesis_core/events/reading.py": "declares events for the documentation",
-    "kinesis_core/options/connection.py": "declares options of Spark",
-    "kinesis_core/options/credentials.py": "declares options of Spark",
-    "kinesis_core/options/foreign/connectors.py": "says why options of Spark have no effect",
-    "kinesis_core/options/foreign/databricks.py": "declares options of Spark",
-    "kinesis_core/options/foreign/kafka.py": "hints for options of Spark",
-    "kinesis_core/options/parsers.py": "a command's stream is one argument, not a list of names",
-    "kinesis_core/options/proxy.py": "declares options of Spark",
-    "kinesis_core/options/spark_tables.py": "hints for tables of Spark",
-    "kinesis_core/options/table.py": "reads options of Spark",
+    "kinesis_core/events/": "declares events for the documentation",
+    "kinesis_core/for_spark.py": "is a part of Spark's front door",
+    "kinesis_core/options/": "is a part of Spark's front door",
     "kinesis_core/reading/columns.py": "declares columns for the documentation",
-    "kinesis_credentials/sources.py": "no command has keys, instance profiles or classes as options",
-    "kinesis_cli/wording.py": "it has the words to replace",
 }
-"""Modules whose texts name options of Spark, and why no command shows them."""
+"""What may name options of Spark in the packages below it, and why."""
+CAMEL_CASE, SNAKE_CASE = re.compile(r"\b[a-z]+[A-Z]\w*"), re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+CLASS, FLAG = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b"), re.compile(r"--[a-z-]+")
+
+
+def options_of_spark() -> set[str]:
+    options = (*SOURCE_OPTIONS.options, *SINK_OPTIONS.options)
+    names = {
+        name for option in options for name in (option.name, *(alias.name for alias in aliases_of(option)))
+    }
+    return {name.rpartition(".")[2] for name in names} | OF_SPARK
+
+
+def public_names(*packages: ModuleType) -> set[str]:
+    """Return what *packages* export, and the arguments of all of that and of its methods."""
+    found = set()
+    for package in packages:
+        for name in package.__all__:
+            value = getattr(package, name)
+            methods = vars(value).values() if inspect.isclass(value) else ()
+            found.add(name)
+            for each in (value, *(getattr(method, "__func__", method) for method in methods)):
+                if callable(each):
+                    found.update(_parameters(each))
+    return found
+
+
+def _parameters(function: Callable[..., object]) -> Iterator[str]:
+    try:
+        yield from inspect.signature(function).parameters
+    except (TypeError, ValueError):  # it has none
+        return
+
+
+def flags() -> set[str]:
+    app = make_app()
+    commands = [app[name] for group in NAMES_OF_COMMANDS.values() for name in group]
+    return {
+        name for command in commands for each in command.assemble_argument_collection() for name in each.names
+    }
+
+
+PYTHON = public_names(kinesis_core, kinesis_credentials)
+EXISTING = {
+    "Spark": {CAMEL_CASE: options_of_spark(), SNAKE_CASE: set[str](), CLASS: set[str](), FLAG: set[str]()},
+    "Python": {CAMEL_CASE: set[str](), SNAKE_CASE: PYTHON, CLASS: PYTHON, FLAG: set[str]()},
+    "a consumer group": {
+        CAMEL_CASE: set[str](),
+        SNAKE_CASE: (names := public_names(kinesis_consumer, kinesis_credentials)),
+        CLASS: names | {"WireFormat"},
+        FLAG: set[str](),
+    },
+    "the command line": {CAMEL_CASE: set[str](), SNAKE_CASE: set[str](), CLASS: set[str](), FLAG: flags()},
+}
+"""The names that exist at each front door, by how they are written."""
+
+
+@pytest.mark.parametrize("door", VOCABULARIES)
+@pytest.mark.parametrize("setting", Setting)
+def test_every_setting_has_a_name(door: str, setting: Setting) -> None:
+    """An advice may name any setting at any front door."""
+    assert VOCABULARIES[door].names[setting] is not None
+
+
+@pytest.mark.parametrize("door", VOCABULARIES)
+@pytest.mark.parametrize("advice", Advice)
+def test_every_advice_is_said_in_names_that_exist(door: str, advice: Advice) -> None:
+    """Each front door says each advice, or nothing. It names only what it has: options, arguments, or flags."""
+    said = VOCABULARIES[door].say(advice)
+    for written, existing in EXISTING[door].items():
+        assert set(written.findall(said)) <= existing
+    assert "{" not in said
+    assert not said.startswith(" ")
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        (
-            "Check streamName or streamARN, region and account (or endpointUrl).",
-            "Check the stream, region and account (or --endpoint-url).",
-        ),
-        ("Set the option 'region' (such as 'eu-west-1').", "Set --region (such as 'eu-west-1')."),
-        ("Is dynamodbEndpointUrl\nan endpoint?", "Is --dynamodb-endpoint-url an endpoint?"),
-    ],
+    "package", ["kinesis_credentials", "kinesis_core", "kinesis_consumer", "kinesis_cli"]
 )
-def test_options(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], message: str, shown: str
+def test_no_text_names_an_option_of_spark(package: str) -> None:
+    """All texts but those of Spark's front door are free of its options. A name in small letters, such as `region`, is a word."""
+    names = {name for name in options_of_spark() if name != name.lower()}
+    named = [
+        message
+        for message in messages_of(package)
+        if names & set(re.findall(r"\w+", message.text)) and not message.module.startswith(tuple(FOR_SPARK))
+    ]
+    assert not named
+
+
+def test_no_error_explains_itself_by_an_option_of_spark() -> None:
+    """The page of errors is made of their docstrings, and is for all front doors."""
+    errors = [
+        each
+        for package in (kinesis_core, kinesis_credentials, kinesis_consumer)
+        for each in errors_of(package)
+    ]
+    assert not [each for each in errors if CAMEL_CASE.findall((each.__doc__ or "").replace("botocore", ""))]
+
+
+def test_an_error_speaks_the_words_of_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An error names the options of the command, in one line."""
-    assert run_with(monkeypatch, KinesisError(message)) == Status.FAILED
+    """It is one line."""
+    error = KinesisError("There is\nno such stream.", advice=Advice.CHECK_STREAM, stream="orders")
+    assert run_with(monkeypatch, error) == Status.FAILED
+    shown = (
+        "There is no such stream. Check the stream, region and account (or --endpoint-url). [stream=orders]"
+    )
     assert capsys.readouterr().err == f"kinesis tail: {shown}\n"
 
 
-@pytest.mark.parametrize(
-    "typed",
-    ["--since does not accept 'start'.", "my endpointUrl.json does not exist.", "got 'end': compile error"],
-)
-def test_what_the_user_typed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
-) -> None:
-    """Errors of commands have the right words already. What the user typed stays as it is."""
-    run_with(monkeypatch, CommandError(typed))
-    assert capsys.readouterr().err == f"kinesis tail: {typed}\n"
-    assert in_words_of_commands(KinesisError("'start' accepts a time; got 'start'.")) == (
-        "--since accepts a time; got 'start'."
-    )
+def test_what_the_user_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stays as it is, also where it looks like a setting."""
+    run_with(monkeypatch, CommandError("my endpointUrl.json does not exist."))
+    assert capsys.readouterr().err == "kinesis tail: my endpointUrl.json does not exist.\n"
 
 
 def test_a_loss(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """No command has the option failOnDataLoss, so a loss does not name it."""
+    """No command goes on after a loss. The advice is where to begin."""
     shard = "shardId-000000000000"
     fake = scripted_stream(1)
     fake.put_many(shard, 3)
@@ -88,53 +163,22 @@ def test_a_loss(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     fake.put_many(shard, 3)
     fake.clock.now += 25 * 3600
     fake.trim(shard, 6)
-    with pytest.raises(DataLossError) as lost:
+    with pytest.raises(kinesis_core.DataLossError, match="fail_on_data_loss=False") as lost:
         stream.read(offset)
-    assert "failOnDataLoss" in str(lost.value)
     assert run_with(monkeypatch, lost.value) == Status.INCOMPLETE
-    shown = capsys.readouterr().err
-    assert "failOnDataLoss" not in shown
-    assert "retention" in shown
-
-
-def options_in(text: str) -> set[str]:
-    """Return the options of Spark in *text*. A name in small letters alone, such as `region`, is a word."""
-    options = (*SOURCE_OPTIONS.options, *SINK_OPTIONS.options)
-    names = {
-        name for option in options for name in (option.name, *(alias.name for alias in aliases_of(option)))
-    }
-    names = ({name.rpartition(".")[2] for name in names} | OF_SPARK) - NEVER_USED
-    return {word for word in re.findall(r"\w+", text) if word in names and word != word.lower()}
-
-
-def with_options() -> list[Message]:
-    """Return all texts of the packages behind the command line that name options of Spark, in the words of commands."""
-    packages = ("kinesis_credentials", "kinesis_core", "kinesis_cli")
-    every = (message for package in packages for message in messages_of(package))
-    return [message for message in every if options_in(in_words_of_commands(message.text))]
-
-
-def test_no_message_names_an_option_of_spark() -> None:
-    """A text that names one is put into other words, or no command shows it. A new text is found here."""
-    named = [message for message in with_options() if message.module not in NOT_SHOWN]
-    assert not named
-
-
-def test_modules_that_no_command_shows() -> None:
-    """Each module of the list is on it for a reason that still holds."""
-    assert not NOT_SHOWN.keys() - {message.module for message in with_options()}
+    assert "retention keeps only what is left. Begin later, with --since. [" in capsys.readouterr().err
 
 
 def test_warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Warnings of the core are lines with the words of commands as well."""
+    """Warnings of the core are lines as well."""
 
     def warn(**_: object) -> Callable[[object], None]:
-        return lambda _: logging.getLogger("kinesis_core").warning("Set\naggregationEnabled=%s.", "false")
+        return lambda _: logging.getLogger("kinesis_core").warning("It\nis %s.", "slow")
 
     monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as in a new process
     monkeypatch.setattr("kinesis_cli.app.make_app", warn)
     assert main.main(["put"]) == Status.DONE
-    assert capsys.readouterr().err == "kinesis put: Set --no-aggregate.\n"
+    assert capsys.readouterr().err == "kinesis put: It is slow.\n"
 
 
 def run_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:

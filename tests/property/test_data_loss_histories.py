@@ -310,7 +310,7 @@ def test_what_is_left_is_read(
     limit: int, history: list[Step], gaps: dict[int, int], throttles: int, crosses: bool, period_s: float
 ) -> None:
     """
-    With failOnDataLoss off, whatever was lost, each record that is left comes, once and in order: after gaps of any length,
+    With fail_on_data_loss off, whatever was lost, each record that is left comes, once and in order: after gaps of any length,
     through throttles, and however rarely plans are made. And each shard that lost records is reported, or one of its ancestors.
     """
     with reported_losses() as reported:

@@ -99,7 +99,7 @@ def test_a_start_at_any_time_is_whole_or_said(
     is_bounded: bool,
 ) -> None:
     """
-    With failOnDataLoss a read has each record since its start or is an error, which has a reason: the start is older than the
+    With fail_on_data_loss a read has each record since its start or is an error, which has a reason: the start is older than the
     retention, and so is the stream. Without it, the read has each record that is left, and what is missing was logged.
     """
     world = World.of(mood, hours, history)

@@ -135,7 +135,7 @@ def test_nothing_is_lost_or_repeated(
     application = Application(written, data)
     application.run()
     position = resume_from_applications(
-        KclApplication("billing"), {"orders": written.stream}, lambda _: application, "start"
+        KclApplication("billing"), {"orders": written.stream}, lambda _: application
     )
     assert isinstance(position, PerStream)
     query = Query(Planned([written.stream], position, PlanSettings(bounds)))

@@ -241,7 +241,7 @@ def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: Mak
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({**KEYS, **ROLE}, "RoleRefusedError.*STS AssumeRole failed: AccessDenied .*sts:AssumeRole"),
+        ({**KEYS, **ROLE}, "RoleRefusedError.*STS AssumeRole for .* failed: AccessDenied .*sts:AssumeRole"),
         (
             {"credentialProviderClass": "support.vault.Vault", "credentialProviderParam": ":S3cr3tPassw0rd"},
             r"support.vault.Vault failed: PermissionError: the vault does not open with \*{4}",

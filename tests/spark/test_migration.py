@@ -176,6 +176,6 @@ def test_the_streams_name(
     """The checkpoint of another stream is refused at load()."""
     options = make_stream("another").options(startingPosition=awslabs_checkpoint(tmp_path / "old", stream))
     with pytest.raises(
-        Exception, match=rf"is the checkpoint of stream '{stream.name}'; the query reads 'another'"
+        Exception, match=rf"is the checkpoint of stream '{stream.name}'; the stream to read is 'another'"
     ):
         spark.readStream.format("kinesis").options(**options).load()

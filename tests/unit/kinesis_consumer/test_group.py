@@ -18,6 +18,7 @@ from attrs import define, evolve, field
 from kinesis_consumer import Batch, Callbacks, ConsumerGroup, LeaseLostError
 from kinesis_consumer.leases.life import Out
 from kinesis_consumer.stores import MemoryTable, Update
+from kinesis_consumer.words import GROUPS
 from kinesis_consumer.worker import WorkerThreads
 from kinesis_consumer.worker.arrivals import UNCOMMITTED_S
 from kinesis_consumer.worker.coordinator import loads_of_others
@@ -31,6 +32,7 @@ from kinesis_core import (
 from kinesis_core.leases import Item
 from kinesis_core.model import Page, Shard
 from kinesis_core.termination import TERMINATION
+from kinesis_credentials import Advice
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
 from support.waiting import PATIENCE_S, wait_until
@@ -960,12 +962,9 @@ def test_a_stream_that_is_created_again_ends_the_group() -> None:
         stream.recreate(2)
         with pytest.raises(StreamRecreatedError) as caught:
             next(group)
-    assert str(caught.value).startswith("The leases are of a stream created at ")
+    assert str(caught.value).startswith("The saved positions are of a stream created at ")
     assert "Start with new leases: " in str(caught.value)
     assert "directory" not in str(caught.value)
-
-
-LOSS = "failOnDataLoss=false continues. Or start with a new checkpoint. [stream=orders]"
 
 
 async def iterate(group: ConsumerGroup) -> None:
@@ -989,7 +988,7 @@ async def handle(_: Batch) -> None: ...
 def test_a_loss_names_the_setting(use: Callable[[ConsumerGroup], object]) -> None:
     """Errors that end a running group name settings of a group, as those of `open` do."""
     with new_group(new_stream()) as group:
-        group._threads.fail(DataLossError(LOSS))
+        group._threads.fail(DataLossError("It is lost.", advice=Advice.SKIP_LOST, stream="orders"))
         with pytest.raises(DataLossError) as caught:
             use(group)
-    assert str(caught.value) == "fail_on_data_loss=False continues. Or start with new leases. [stream=orders]"
+    assert str(caught.value) == f"It is lost. {GROUPS.say(Advice.SKIP_LOST)} [stream=orders]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +20,10 @@ from kinesis_consumer import (
     SendTo,
     SqliteLeases,
 )
-from kinesis_consumer.arguments import named_arguments
 from kinesis_consumer.lease_stores import parse_store
 from kinesis_consumer.opening import connect, parse_start, verify_consumer, verify_past
 from kinesis_consumer.stream_names import name_streams
-from kinesis_core import OptionError, StreamNotFoundError
+from kinesis_core import OptionError
 from kinesis_core.aws import StreamRef
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import StaticKeys
@@ -140,33 +138,6 @@ def test_a_malformed_region() -> None:
     """It is an error that names the argument."""
     with pytest.raises(OptionError, match=r"'region' accepts the name of a region, .*; got 'Ireland 1'"):
         ConsumerGroup.open("orders", "billing", region="Ireland 1", credentials=KEYS, leases=MemoryLeases())
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        (
-            "Check streamName or streamARN, region and account (or endpointUrl).",
-            "Check 'streams', region and account (or 'endpoint_url').",
-        ),
-        (
-            "Check the name of the table (dynamodbTableName).",
-            "Check the name of the table ('application', or 'table' of DynamoLeases).",
-        ),
-        (
-            "Set A (or dynamodbEndpointUrl) to a local DynamoDB, or to this URL if it is meant.",
-            "Set A (or 'endpoint_url' of DynamoLeases) to a local DynamoDB, or to this URL if it is meant. Or keep the leases in "
-            "SqliteLeases('leases.db').",
-        ),
-        ("Check region (and dynamodbEndpointUrl).", "Check region (and 'endpoint_url' of DynamoLeases)."),
-    ],
-)
-def test_errors_name_arguments(text: str, wanted: str) -> None:
-    """Errors of the core name options of Spark. A group has arguments. The error keeps its facts, and pickles."""
-    with pytest.raises(StreamNotFoundError) as caught, named_arguments():
-        raise StreamNotFoundError(text, "ResourceNotFoundException", "request-1")
-    copy = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 # our own
-    assert (str(copy), copy.code, copy.request_id) == (wanted, "ResourceNotFoundException", "request-1")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ SET = "resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40)); "
         (
             "write",
             SET + "os.environ['PYSPARK_EXECUTOR_MEMORY_MB'] = '1048576'",
-            "ProcessLimitError Writing to stream orders stopped: this process is out of memory. Rows since the last flush",
+            "ProcessLimitError Writing to stream orders stopped: this process is out of memory. Records since the last flush",
             "In Spark, that is spark.executor.pyspark.memory, which is divided by the cores of the executor.",
         ),
         (

@@ -78,7 +78,7 @@ def test_a_start_after_the_end_is_refused_before_any_call(start: Any, end: Any) 
     fake = scripted_stream()
     with pytest.raises(
         OptionError,
-        match=r"is after its end.*Exchange both, or correct one: 'start', 'end'\. \[stream=orders\]",
+        match=r"is after its end.*Exchange start and end, or correct one of them\. \[stream=orders\]",
     ):
         stream_of(fake).read(start, end)
     assert fake.log == []
@@ -117,7 +117,7 @@ def test_latest_after_the_end_is_refused() -> None:
     fake.put_many(A, 3, 10.0)
     with pytest.raises(
         OptionError,
-        match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-.* correct one: 'start', 'end'",
+        match=r"LATEST \(2026-09-21 .* UTC\), is after its end, AT_TIMESTAMP 2026-09-.* Exchange start and end, or correct one",
     ):
         stream_of(fake).read("LATEST", AtTimestamp(fake.now_ms() - 20_000))
     assert list(stream_of(fake).read(Latest(), Latest()).records()) == []
@@ -178,7 +178,9 @@ def test_an_application_that_says_nothing() -> None:
     """What the table does not say is reported under the name of the argument."""
     stream = stream_of(scripted_stream(1))
     stream._open_table = lambda _: Billing("LATEST", 0)
-    with pytest.raises(OptionError, match=r"^'start': table billing has the word LATEST for"):
+    with pytest.raises(
+        OptionError, match=r"^'start' names a KCL application, whose table billing has the word LATEST for"
+    ):
         stream.read('{"kclApplication": "billing"}')
 
 

@@ -63,7 +63,7 @@ def test_profile(aws_home: Path) -> None:
 @pytest.mark.parametrize("endpoint_url", [None, "https://kinesis.amazonaws.com"])
 def test_no_region(endpoint_url: str | None) -> None:
     """Without a region the error lists the settings that give one."""
-    with pytest.raises(RegionError, match=r"No AWS region was found\. Set the option 'region'"):
+    with pytest.raises(RegionError, match=r"No AWS region was found\. Set region "):
         resolve_region(DefaultChain(), endpoint_url=endpoint_url)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kinesis_core import AccessDeniedError
 from kinesis_core.aws import stream_client
 from kinesis_core.aws.boto_dry_runs import knows_dry_run
 from spark_kinesis_sink.options import SinkOptions
@@ -43,3 +44,17 @@ def test_once_with_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             *(["ListShards", "PutRecords"] if knows_dry_run(client) else []),
         ]
     assert asked == expected
+
+
+def test_a_denial_says_how_to_leave_the_check_out() -> None:
+    """Only the executors may be allowed to write, so a denial on the driver names the option that leaves the check out."""
+    options = SinkOptions.parse(
+        {"streamName": "orders", "region": "eu-west-1", "awsAccessKeyId": "AKIADENIED", "awsSecretKey": "s"}
+    )
+    assert options.stream is not None
+    canned = Canned()
+    canned.serve(stream_client(options.connection, options.stream).client)
+    canned.response(SUMMARY)
+    canned.refuse("AccessDeniedException")
+    with pytest.raises(AccessDeniedError, match=r"kinesis:ListShards .*checkPermissions=false\. \[stream="):
+        check_stream(options)

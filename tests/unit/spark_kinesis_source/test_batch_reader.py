@@ -32,9 +32,7 @@ def source(**options: Any) -> KinesisDataSource:
 )
 def test_a_start_after_the_end_is_refused_before_any_call(options: dict[str, Any]) -> None:
     """A batch read whose start is after its end is refused by the positions alone."""
-    message = (
-        "is after its end.*Exchange both, or correct one: Option 'startingPosition', Option 'endingPosition'"
-    )
+    message = "is after its end.*Exchange startingPosition and endingPosition, or correct one of them"
     with pytest.raises(OptionError, match=message):
         source(**options).reader(default_schema())
 

@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from kinesis_credentials.advice import (
+        Advice as Advice,
+        Advices as Advices,
+        Setting as Setting,
+        Vocabulary as Vocabulary,
+    )
+    from kinesis_credentials.base import KinesisError as KinesisError
     from kinesis_credentials.credentials import Now as Now, RenewableCredentials as RenewableCredentials
     from kinesis_credentials.endpoints import find_endpoint_region as find_endpoint_region
     from kinesis_credentials.errors import (
@@ -50,6 +57,8 @@ if TYPE_CHECKING:
 lazy_names(
     __name__,
     {
+        "kinesis_credentials.advice": "Advice Advices Setting Vocabulary",
+        "kinesis_credentials.base": "KinesisError",
         "kinesis_credentials.credentials": "Now RenewableCredentials",
         "kinesis_credentials.endpoints": "find_endpoint_region",
         "kinesis_credentials.errors": (

@@ -1,15 +1,16 @@
 """
 The errors of this package: one class for each situation that a caller can act on.
 
-    CredentialsError
-    ├── IncompleteKeysError (ValueError)   explicit keys lack a part, or a part cannot be sent
-    ├── ProfileNotFoundError               the AWS configuration has no such profile
-    ├── NoCredentialsError                 no source has credentials
-    ├── SourceFailedError                  a source is configured, but failed or was refused
-    │   ├── RoleRefusedError               STS refuses to let these credentials assume the role
-    │   ├── ProviderClassError             the user's provider class cannot be used, or breaks its contract
-    │   └── SourceUnavailableError         retryable: STS or a metadata service did not respond this time
-    └── RegionError (ValueError)           no region is found, or two contradict each other
+    KinesisError
+    └── CredentialsError
+        ├── IncompleteKeysError (ValueError)   explicit keys lack a part, or a part cannot be sent
+        ├── ProfileNotFoundError               the AWS configuration has no such profile
+        ├── NoCredentialsError                 no source has credentials
+        ├── SourceFailedError                  a source is configured, but failed or was refused
+        │   ├── RoleRefusedError               STS refuses to let these credentials assume the role
+        │   ├── ProviderClassError             the user's provider class cannot be used, or breaks its contract
+        │   └── SourceUnavailableError         retryable: STS or a metadata service did not respond this time
+        └── RegionError (ValueError)           no region is found, or two contradict each other
 
 `CredentialsError.retryable` is true where the same source may succeed later. All errors pickle. They never hold a
 key, a secret or a token.
@@ -20,9 +21,13 @@ The reference page of errors is made of the docstrings: the first paragraph says
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TypeVar
 
 from attrs import frozen
+
+from kinesis_credentials.advice import Advice, Advices
+from kinesis_credentials.base import KinesisError
 
 
 @frozen
@@ -36,9 +41,9 @@ class Attempt:
         return f"{self.source}: {self.reason}"
 
 
-class CredentialsError(Exception):
+class CredentialsError(KinesisError):
     """
-    Base class of all errors of this package.
+    Base class of all errors of credentials and regions.
 
     Attributes:
         retryable: Whether the same source may succeed later.
@@ -59,7 +64,7 @@ class ProfileNotFoundError(CredentialsError):
     """
     The AWS configuration does not have the named profile.
 
-    Correct the name, or add the profile on every machine: the driver and all executors.
+    Correct the name, or add the profile on every machine that makes calls.
     """
 
 
@@ -83,17 +88,13 @@ class NoCredentialsError(CredentialsError):
     """
 
     def __init__(self, attempts: Sequence[Attempt], role_arn: str | None = None) -> None:
-        super().__init__(tuple(attempts), role_arn)
+        role = f" to assume {role_arn} with" if role_arn else ""
+        super().__init__(
+            f"No AWS credentials were found{role}. Tried: {list_attempts(attempts)}.",
+            advice=Advice.GIVE_CREDENTIALS,
+        )
         self.attempts = tuple(attempts)
         self.role_arn = role_arn
-
-    def __str__(self) -> str:
-        role = f" to assume {self.role_arn} with" if self.role_arn else ""
-        return (
-            f"No AWS credentials were found{role}. Give keys (awsAccessKeyId and awsSecretKey), name a profile "
-            "(awsProfile), or make one of botocore's sources available on driver and executors. "
-            f"Tried: {list_attempts(self.attempts)}."
-        )
 
 
 class SourceFailedError(CredentialsError):
@@ -109,16 +110,18 @@ class SourceFailedError(CredentialsError):
     """
 
     def __init__(
-        self, message: str, code: str = "", request_id: str = "", attempts: Sequence[Attempt] = ()
+        self,
+        what: str,
+        code: str = "",
+        request_id: str = "",
+        attempts: Sequence[Attempt] = (),
+        advice: Advices = (),
     ) -> None:
-        super().__init__(message, code, request_id, tuple(attempts))
+        tried = f" Tried: {list_attempts(attempts)}." if attempts else ""
+        super().__init__(f"{what}{tried}", advice=advice)
         self.code = code
         self.request_id = request_id
         self.attempts = tuple(attempts)
-
-    def __str__(self) -> str:
-        tried = f" Tried: {list_attempts(self.attempts)}." if self.attempts else ""
-        return f"{self.args[0]}{tried}"
 
 
 class RoleRefusedError(SourceFailedError):
@@ -133,7 +136,7 @@ class ProviderClassError(SourceFailedError):
     """
     The user's provider class cannot be imported or instantiated, failed, or did not return credentials.
 
-    Correct the class, and install it on the driver and all executors.
+    Correct the class, and install it on every machine that makes calls.
     """
 
 
@@ -154,8 +157,9 @@ def for_role(error: E, role_arn: str) -> E | NoCredentialsError:
     """Return *error*, an error of a role's base credentials, with the role's ARN added to it."""
     if isinstance(error, NoCredentialsError):
         return NoCredentialsError(error.attempts, role_arn)
-    message, *rest = error.args
-    return type(error)(f"{role_arn} cannot be assumed. {message}", *rest)
+    outer = copy(error)
+    outer.what = f"{role_arn} cannot be assumed. {error.what}"
+    return outer
 
 
 def list_attempts(attempts: Sequence[Attempt]) -> str:

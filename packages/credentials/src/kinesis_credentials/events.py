@@ -40,7 +40,7 @@ EVENTS = (
         "A source of credentials failed when its keys were due for a refresh. The keys are still valid and stay in use. The "
         "source is asked again a minute later.",
         {"source": "the name of the source, such as a role's ARN", "reason": ""},
-        example="credentials.kept source=arn:aws:iam::123456789012:role/ingest reason=STS AssumeRole failed: ...",
+        example="credentials.kept source=arn:aws:iam::123456789012:role/ingest reason=STS AssumeRole for ... failed: ...",
     ),
     Event(
         "credentials.refreshed",

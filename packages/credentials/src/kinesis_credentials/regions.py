@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from kinesis_credentials.advice import Advice
 from kinesis_credentials.endpoints import find_endpoint_region, is_aws_endpoint
 from kinesis_credentials.errors import RegionError
 from kinesis_credentials.specs import CredentialSpec
@@ -52,10 +53,7 @@ def resolve_region(
         return str(found)
     if endpoint_url is not None and not is_aws_endpoint(endpoint_url):
         return REGION_OF_CUSTOM_ENDPOINTS
-    raise RegionError(
-        "No AWS region was found. Set the option 'region' (such as 'eu-west-1'), name the stream by its ARN, "
-        "set AWS_DEFAULT_REGION, or give the profile a region."
-    )
+    raise RegionError("No AWS region was found.", advice=Advice.GIVE_REGION)
 
 
 def find_arn_region(arn: str) -> str:

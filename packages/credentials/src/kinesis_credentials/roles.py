@@ -10,6 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session
 
+from kinesis_credentials.advice import Advice
 from kinesis_credentials.credentials import RenewableCredentials
 from kinesis_credentials.endpoints import find_endpoint_region
 from kinesis_credentials.errors import (
@@ -69,8 +70,9 @@ class Role:
 
         except MalformedKeysError as error:
             raise SourceUnavailableError(
-                f"STS AssumeRole for {self.name} gave a response in which {error}. Is stsEndpointUrl that of STS?",
+                f"STS AssumeRole for {self.name} gave a response in which {error}.",
                 "MalformedResponse",
+                advice=Advice.CHECK_STS,
             ) from None
 
     def _make_client(self) -> Any:
@@ -92,25 +94,18 @@ class Role:
 
     def _refuse(self, error: ClientError) -> CredentialsError:
         code, request_id = describe_response(error)
+        what = f"STS AssumeRole for {self.name} failed: {explain_response(error)}."
         if is_passing(error):
-            return SourceUnavailableError(
-                f"STS AssumeRole for {self.name} failed: {explain_response(error)}.", code, request_id
-            )
-        return RoleRefusedError(
-            f"STS AssumeRole failed: {explain_response(error)}. {self._advise(code)}",
-            code,
-            request_id,
-            self.base_credentials.attempts,
-        )
-
-    def _advise(self, code: str) -> str:
+            return SourceUnavailableError(what, code, request_id)
+        attempts = self.base_credentials.attempts
         if code == "RegionDisabledException":
-            return f"To assume {self.name}, activate STS in the region, or set stsEndpointUrl to that of another."
+            return RoleRefusedError(what, code, request_id, attempts, Advice.CHANGE_STS)
         external = " with this external id" if self.spec.external_id is not None else ""
-        return (
+        advice = (
             f"Allow the IAM action sts:AssumeRole on {self.name} to the base credentials, and let the role's trust "
             f"policy name them{external}."
         )
+        return RoleRefusedError(what, code, request_id, attempts, advice)
 
 
 def _find_region(url: str | None) -> str | None:

@@ -14,6 +14,7 @@ from botocore.config import Config
 from botocore.loaders import JSONFileLoader, Loader
 from botocore.session import Session
 
+from kinesis_credentials.advice import Advice
 from kinesis_credentials.chain import ChainCredentials
 from kinesis_credentials.credentials import KeySource, Now, RenewableCredentials, SourceCredentials, utc_now
 from kinesis_credentials.errors import CredentialsError, ProfileNotFoundError, SourceFailedError
@@ -73,7 +74,7 @@ def _open_plain(profile: str | None, region: str | None, proxy_url: str | None) 
     try:
         session.get_scoped_config()
     except botocore.exceptions.ProfileNotFound as error:
-        raise ProfileNotFoundError(_describe_missing_profile(profile, session)) from error
+        raise _missing_profile(profile, session.profile) from error
     except botocore.exceptions.ConfigParseError as error:
         raise SourceFailedError(f"The AWS configuration cannot be read: {error}") from error
     data_paths = session.get_component("data_loader").search_paths
@@ -137,11 +138,12 @@ def _make_credentials(
     return SourceCredentials(source, now)
 
 
-def _describe_missing_profile(profile: str | None, session: Session) -> str:
-    name = session.profile
+def _missing_profile(profile: str | None, name: str | None) -> ProfileNotFoundError:
     if profile is not None:
-        return f"The AWS configuration has no profile '{name}'. Correct the name, or add it on driver and executors."
-    return (
+        return ProfileNotFoundError(
+            f"The AWS configuration has no profile '{name}'.", advice=Advice.ADD_PROFILE
+        )
+    return ProfileNotFoundError(
         f"AWS_PROFILE names profile '{name}', which the AWS configuration does not have. Correct or unset it."
     )
 

@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 from botocore.utils import InstanceMetadataFetcher, resolve_imds_endpoint_mode
 
+from kinesis_credentials.advice import Advice
 from kinesis_credentials.chain import explain_no_metadata
 from kinesis_credentials.credentials import REFRESH_EARLY, Now
 from kinesis_credentials.errors import Attempt, CredentialsError, ProviderClassError, SourceUnavailableError
@@ -89,10 +90,10 @@ class InstanceMetadata:
 
     def _fail(self, reason: str, code: str) -> SourceUnavailableError:
         return SourceUnavailableError(
-            "The instance profile gave no credentials, and no other source is tried. Give the instance a role, and a "
-            "container on it a hop limit of 2; or leave awsUseInstanceProfile out.",
+            "The instance profile gave no credentials, and no other source is tried.",
             code,
             attempts=(Attempt(self.name, reason),),
+            advice=Advice.USE_ANOTHER_SOURCE,
         )
 
 
@@ -141,9 +142,9 @@ class UserClass:
             return getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError, TypeError, ValueError) as error:  # ValueError for misplaced dots
             raise ProviderClassError(
-                f"The credential provider class '{self.name}' cannot be imported: {self._describe(error)}. Give the dotted "
-                "path of a class in a module that driver and executors have (spark.submit.pyFiles).",
+                f"The credential provider class '{self.name}' cannot be imported: {self._describe(error)}.",
                 type(error).__name__,
+                advice=Advice.GIVE_CLASS,
             ) from None
 
     def _freeze(self, live: Any) -> dict[str, Any]:

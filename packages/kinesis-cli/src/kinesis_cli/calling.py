@@ -17,8 +17,8 @@ class Caller:
     """Calls Kinesis through botocore, in the region of one stream."""
 
     client: Any
-    target: str
-    """What errors name: the stream."""
+    stream: str
+    """What errors name."""
     policy: RetryPolicy
 
     @staticmethod
@@ -34,7 +34,7 @@ class Caller:
         (stream,) = connection.streams
         region = connection.region_of(stream)
         client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
-        return Caller(client, f"stream={stream.label}", policy or connection.retry)
+        return Caller(client, stream.label, policy or connection.retry)
 
     def call(self, action: str, **request: Any) -> dict[str, Any]:
         """
@@ -58,9 +58,9 @@ class Caller:
         try:
             response: dict[str, Any] = method(**request)
         except CALL_ERRORS as error:
-            raise translate(action, self.target, error) from error
+            raise translate(action, {"stream": self.stream}, error) from error
         except MALFORMED as error:
-            raise malformed(action, self.target, error) from error
+            raise malformed(action, {"stream": self.stream}, error) from error
         return response
 
 

@@ -81,14 +81,12 @@ def _show_warnings(name: str) -> None:
     """Let warnings of the core look like errors of the command *name*."""
     import logging
 
-    from kinesis_cli.wording import in_words_of_commands
-
-    def put_into_words(record: logging.LogRecord) -> bool:
-        record.msg, record.args = in_words_of_commands(record.getMessage()), ()
+    def in_one_line(record: logging.LogRecord) -> bool:
+        record.msg, record.args = " ".join(record.getMessage().split()), ()
         return True
 
     shown = logging.StreamHandler()
-    shown.addFilter(put_into_words)
+    shown.addFilter(in_one_line)
     logging.basicConfig(format=f"{name}: %(message)s", handlers=[shown], level=logging.WARNING)
 
 
@@ -119,7 +117,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
     from kinesis_cli.file_errors import explain
     from kinesis_cli.wording import in_words_of_commands
     from kinesis_core import DataLossError, KinesisError, OptionError
-    from kinesis_credentials import CredentialsError, RegionError
+    from kinesis_credentials import RegionError
 
     match error:
         case CycloptsError():
@@ -128,7 +126,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
             return error.status, str(error)
         case OptionError() | RegionError():
             return Status.USAGE, in_words_of_commands(error)
-        case KinesisError() | CredentialsError():
+        case KinesisError():
             status = Status.INCOMPLETE if isinstance(error, DataLossError) else Status.FAILED
             return status, in_words_of_commands(error)
         case OSError():

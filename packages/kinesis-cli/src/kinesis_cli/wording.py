@@ -1,53 +1,57 @@
-"""Errors of the core name the options of Spark's source. A command has others."""
+"""What a command says about an error: it names the options of the command line."""
 
 from __future__ import annotations
 
-import re
+from kinesis_core import KinesisError
+from kinesis_credentials.advice import Advice, Setting, Vocabulary
 
-from kinesis_cli.ending import CommandError
-
-_REPLACED = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"streamName or streamARN", "the stream"),
-        (r"\bendpointUrl\b", "--endpoint-url"),
-        (r"\bdynamodbEndpointUrl\b", "--dynamodb-endpoint-url"),
-        (r"\bstsEndpointUrl\b", "AWS_ENDPOINT_URL_STS"),
-        (r"the option 'region'", "--region"),
-        (r"Give keys \(awsAccessKeyId and awsSecretKey\)", "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
-        (r"Keys in options are never refreshed: pass", "Keys in the environment are never refreshed: set"),
-        (r"\bawsProfile\b", "--profile"),
-        (r"\bstsRoleArn\b", "--role-arn"),
-        (r" on driver and executors", ""),
-        (r"(?<!got )(Option )?'(start|startingPosition)'", "--since"),
-        (r"(?<!got )(Option )?'(end|endingPosition)'", "--until"),
-        (r" \(dynamodbTableName\)", ""),
-        (r"Option 'dynamodbTableName'", "The application"),
-        # No command goes on after a loss.
-        (r" failOnDataLoss=false starts at the oldest record left\.", ""),
-        (
-            r" failOnDataLoss=false continues .* Or start with a new checkpoint\.",
-            " Begin later, with --since.",
+_BEGIN_LATER = "Begin later, with --since."
+COMMANDS = Vocabulary(
+    {
+        Setting.STREAM: "the stream",
+        Setting.START: "--since",
+        Setting.END: "--until",
+        Setting.REGION: "--region",
+        Setting.ENDPOINT: "--endpoint-url",
+        Setting.TABLES_ENDPOINT: "--dynamodb-endpoint-url",
+        Setting.STS_ENDPOINT: "AWS_ENDPOINT_URL_STS",
+        Setting.SKIP_LOST: "",
+    },
+    {
+        Advice.GIVE_CREDENTIALS: (
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile (--profile), or make one of botocore's sources available."
         ),
-        (r" failOnDataLoss=false reads the .* until the batch is done\.", " Begin later, with --since."),
-        (r", run fewer producers at once, or raise recordTtlMs \(record_ttl_s\)", ", or run fewer producers"),
-        (r"\baggregationEnabled=false\b", "--no-aggregate"),
-        (r"Start the query again", "Run the command again"),
-        (r" raise subscribeTimeout,", ""),
-        (r"Raise subscribeTimeout, or leave fanOutFallback=true so .* polled", "Poll: leave out --efo"),
-        (r"use consumerName: the query registers", "give --efo a name: the command registers"),
-    )
+        Advice.RENEW_KEYS: (
+            "The source of the credentials has no newer ones. Keys in the environment are never refreshed: set new keys, or use a "
+            "source that refreshes itself, such as --role-arn, --profile or the default chain."
+        ),
+        Advice.USE_ANOTHER_SOURCE: "",
+        Advice.GIVE_CLASS: "",
+        Advice.USE_JSON: "",
+        Advice.INSTALL_CBOR: "",
+        Advice.INSTALL_HTTP2: "",
+        Advice.RESTORE: "Restore what holds the position, or begin at another one, with --since.",
+        Advice.START_ANEW: "To begin anew, give --since, and no earlier position.",
+        Advice.START_AGAIN: "Run the command again.",
+        Advice.SKIP_LOST: _BEGIN_LATER,
+        Advice.SKIP_EXPIRED: "Start at TRIM_HORIZON, or at that time or later.",
+        Advice.SKIP_LOST_IN_BATCH: _BEGIN_LATER,
+        Advice.UNPACK: _BEGIN_LATER,
+        Advice.AWAIT_CONSUMER: "Run the command again, or name another consumer.",
+        Advice.REGISTER_CONSUMER: (
+            "Register it first, or give --efo a name: the command registers a consumer of that name."
+        ),
+        Advice.POLL: "Poll: leave out --efo.",
+        Advice.WRITE_AGAIN: "",
+        Advice.SLOW_DOWN: "Give the stream more shards, or run fewer producers.",
+        Advice.STOP_AGGREGATING: "Or add --no-aggregate.",
+    },
+    subject="{}",
 )
 
 
 def in_words_of_commands(error: object) -> str:
-    """
-    Return *error*, or its message, as one line that names the options of the command line.
-
-    Errors of commands name them already, and what the user typed beside them must stay as it is.
-    """
-    message = str(error)
-    if not isinstance(error, CommandError):
-        for pattern, words in _REPLACED:
-            message = pattern.sub(words, message)
-    return " ".join(message.split())
+    """Return *error*, or its message, as one line that names the options of the command line."""
+    if isinstance(error, KinesisError):
+        error.words = COMMANDS
+    return " ".join(str(error).split())

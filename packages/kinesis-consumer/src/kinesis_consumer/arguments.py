@@ -1,35 +1,17 @@
-"""The arguments of `ConsumerGroup.open`: what they accept, and their names in errors of the core, which has options of Spark."""
+"""The arguments of `ConsumerGroup.open`: what they accept."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import UnionType
 
-from kinesis_consumer.errors import NEW_LEASES
-from kinesis_core import KinesisError, OptionError, WireFormat
+from kinesis_core import OptionError, WireFormat
 from kinesis_credentials import CredentialSpec
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _ENDPOINT = re.compile(r"https?://[^/]")
 _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256,}", re.DOTALL)
 """What is no key for a worker's report: those of leases and of the other items of the table, and what is too long."""
-_NAMES = {
-    "streamName or streamARN": "'streams'",
-    "or to this URL if it is meant.": "or to this URL if it is meant. Or keep the leases in SqliteLeases('leases.db').",
-    "dynamodbEndpointUrl": "'endpoint_url' of DynamoLeases",
-    "endpointUrl": "'endpoint_url'",
-    "(dynamodbTableName)": "('application', or 'table' of DynamoLeases)",
-    "wireFormat=json": "wire_format=WireFormat.JSON",
-    "wireFormat at json": "wire_format at WireFormat.JSON",
-    "stsRoleArn, awsProfile or": "AssumeRole, Profile or",
-    "The checkpoint is of a stream": "The leases are of a stream",
-    "the saved offsets do not apply to it. Start with a new checkpoint directory.": f"the leases do not apply to it. {NEW_LEASES}",
-    "failOnDataLoss=false": "fail_on_data_loss=False",
-    "Or start with a new checkpoint.": "Or start with new leases.",
-}
-"""What the core names by an option of Spark, and the argument for it."""
 
 
 def refused(argument: str, domain: str, value: object) -> OptionError:
@@ -98,16 +80,3 @@ def verify_endpoint(url: object) -> None:
     """
     if url is not None and not (isinstance(url, str) and _ENDPOINT.match(url)):
         raise refused("endpoint_url", "a URL that begins with http:// or https://", url)
-
-
-@contextmanager
-def named_arguments() -> Iterator[None]:
-    """Let errors of the core name arguments in place of options."""
-    try:
-        yield
-    except KinesisError as error:
-        text = str(error)
-        for option, argument in _NAMES.items():
-            text = text.replace(option, argument)
-        error.args = (text, *error.args[1:])
-        raise

@@ -12,12 +12,6 @@ from __future__ import annotations
 
 from kinesis_core import KinesisError
 
-NEW_LEASES = (
-    "Start with new leases: stop all workers, and delete the leases of the earlier stream, or give the group another application "
-    "name. It begins at `start` then."
-)
-"""What to do about leases that do not apply to the stream."""
-
 
 class LeaseLostError(KinesisError):
     """
@@ -34,15 +28,13 @@ class LeaseLostError(KinesisError):
     """
 
     def __init__(
-        self, message: str, shard_id: str = "", stream: str = "", may_be_committed: bool = False
+        self, what: str, shard_id: str = "", stream: str = "", may_be_committed: bool = False
     ) -> None:
-        super().__init__(message, shard_id, stream, may_be_committed)
+        super().__init__(what)
+        self.where |= {"stream": stream, "shard": shard_id} if stream else {}
         self.shard_id = shard_id
         self.stream = stream
         self.may_be_committed = may_be_committed
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class HandlerError(KinesisError):
@@ -61,16 +53,13 @@ class HandlerError(KinesisError):
     """
 
     def __init__(
-        self, message: str, stream: str = "", shard_id: str = "", batch_id: str = "", attempts: int = 0
+        self, what: str, stream: str = "", shard_id: str = "", batch_id: str = "", attempts: int = 0
     ) -> None:
-        super().__init__(message, stream, shard_id, batch_id, attempts)
+        super().__init__(what, stream=stream, shard=shard_id, batch=batch_id)
         self.stream = stream
         self.shard_id = shard_id
         self.batch_id = batch_id
         self.attempts = attempts
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class GroupStateError(KinesisError):

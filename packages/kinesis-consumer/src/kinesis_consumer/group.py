@@ -19,12 +19,13 @@ from typing import Literal
 
 from attrs import define, field
 
-from kinesis_consumer.arguments import named_arguments, verify_kind, verify_table_name, verify_worker
+from kinesis_consumer.arguments import verify_kind, verify_table_name, verify_worker
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.handling import Handler, Handling, OnFailure, Run
 from kinesis_consumer.lease_stores import LeaseStore, parse_store
 from kinesis_consumer.opening import Opening, connect, parse_start, parse_streams, verify_consumer
 from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.words import in_words_of_groups
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
 from kinesis_core import AtTimestamp, Latest, TrimHorizon, WireFormat
 from kinesis_core.termination import TERMINATION
@@ -52,6 +53,7 @@ class ConsumerGroup:
         return f"<ConsumerGroup {self.application}, worker {self.worker}>"
 
     @classmethod
+    @in_words_of_groups()
     def open(
         cls,
         streams: str | Sequence[str],
@@ -109,18 +111,18 @@ class ConsumerGroup:
         store = parse_store(leases)
         verify_kind("settings", "GroupSettings(...)", settings, GroupSettings)
         verify_kind("callbacks", "Callbacks(...)", callbacks, Callbacks)
-        with named_arguments():
-            opening = Opening(
-                connect(names, region, endpoint_url, credentials, wire_format),
-                application,
-                name,
-                settings or GroupSettings(),
-                callbacks or Callbacks(),
-                consumer,
-            )
-            threads = opening.threads(store, parse_start(start))
+        opening = Opening(
+            connect(names, region, endpoint_url, credentials, wire_format),
+            application,
+            name,
+            settings or GroupSettings(),
+            callbacks or Callbacks(),
+            consumer,
+        )
+        threads = opening.threads(store, parse_start(start))
         return cls(application, name, threads)
 
+    @in_words_of_groups()
     def __enter__(self) -> ConsumerGroup:
         self._threads.start()
         TERMINATION.add(self._threads)
@@ -138,6 +140,7 @@ class ConsumerGroup:
     def __iter__(self) -> ConsumerGroup:
         return self
 
+    @in_words_of_groups()
     def __next__(self) -> Batch:
         """
         Return the next batch of any shard. Waits for one; ends after `stop`, `close` and SIGTERM.
@@ -146,15 +149,14 @@ class ConsumerGroup:
             DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
             ServiceError: AWS refuses a call for good.
         """
-        with named_arguments():
-            return next(self._arrivals)
+        return next(self._arrivals)
 
     def __aiter__(self) -> ConsumerGroup:
         return self
 
     async def __anext__(self) -> Batch:
         """Return the next batch, as an iteration does. Nothing is lost if the task is cancelled while it waits."""
-        with named_arguments():
+        with in_words_of_groups():
             return await anext(self._arrivals)
 
     def lag(self) -> dict[str, dict[str, int]]:
@@ -167,6 +169,7 @@ class ConsumerGroup:
         """
         return self._threads.worker.lag()
 
+    @in_words_of_groups()
     def run(
         self,
         handler: Handler,
@@ -189,10 +192,7 @@ class ConsumerGroup:
             DataLossError, ServiceError: As in an iteration.
         """
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))
-        with named_arguments():
-            run.in_threads(
-                Arrivals(self._threads, warns=False), threads
-            )  # they may take as long as they need
+        run.in_threads(Arrivals(self._threads, warns=False), threads)  # they may take as long as they need
 
     async def run_async(
         self,
@@ -205,7 +205,7 @@ class ConsumerGroup:
     ) -> None:
         """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))
-        with named_arguments():
+        with in_words_of_groups():
             await run.in_tasks(Arrivals(self._threads, warns=False), tasks)
 
     def _handling(
@@ -220,6 +220,7 @@ class ConsumerGroup:
         """End all iterations after the batches in hand. Leases are kept until `close`."""
         self._threads.stop()
 
+    @in_words_of_groups()
     def close(self) -> None:
         """
         Release all leases, so that other workers have them at once. Batches that are not committed are delivered again. Idempotent.

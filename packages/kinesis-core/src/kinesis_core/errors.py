@@ -1,7 +1,7 @@
 """
 The errors of the core: one class for each situation that a caller can act on.
 
-    KinesisError
+    KinesisError                        of kinesis_credentials, because its errors are below this one, too
     ├── OptionError (ValueError)        an option has an unknown name or an invalid value
     │   └── TableLayoutError            the DynamoDB table is not a lease table
     ├── OffsetError (ValueError)        a saved offset cannot be used
@@ -35,10 +35,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Any
 
-
-class KinesisError(Exception):
-    """Base class of all errors of this package."""
+from kinesis_credentials.advice import Advices
+from kinesis_credentials.base import KinesisError as KinesisError
 
 
 class OptionError(KinesisError, ValueError):
@@ -53,18 +53,15 @@ class TableLayoutError(OptionError):
     """
     The DynamoDB table exists, but its key is not the key of a lease table.
 
-    Name another table: `dynamodbTableName` in Spark, `application` in a consumer group.
+    Name another table.
 
     Attributes:
         keys: The names of the table's key attributes.
     """
 
-    def __init__(self, message: str, keys: tuple[str, ...] = ()) -> None:
-        super().__init__(message, keys)
+    def __init__(self, what: str, keys: tuple[str, ...] = (), advice: Advices = (), **where: Any) -> None:
+        super().__init__(what, advice=advice, **where)
         self.keys = keys
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class OffsetError(KinesisError, ValueError):
@@ -72,7 +69,7 @@ class OffsetError(KinesisError, ValueError):
     A saved offset is damaged, has an unknown version or field, names a time to come or a record that never was, or belongs to
     another stream.
 
-    Restore the offset or checkpoint directory, or start with a new one.
+    Restore what holds it, or start without it.
     """
 
 
@@ -81,8 +78,7 @@ class DataLossError(KinesisError):
     Records after the saved offset, or after the time where reading starts, expired before they were read, or may have expired.
 
     They do not come back; a longer retention keeps only what is left. If reading starts at a time, start at a later one, or at
-    TRIM_HORIZON. `failOnDataLoss=false` (`fail_on_data_loss=False` in `PlanSettings` and `ReadSettings`) continues at the oldest
-    record that is left.
+    TRIM_HORIZON. A setting lets reading continue at the oldest record that is left.
     """
 
 
@@ -90,7 +86,7 @@ class StreamRecreatedError(KinesisError):
     """
     The stream was deleted and created again: its creation time differs from the one in the offset, or in the leases of a group.
 
-    Start with a new checkpoint directory, without the offset, or with new leases. The saved positions do not apply to the new stream.
+    Start anew: the saved positions do not apply to the new stream.
     """
 
 
@@ -98,7 +94,7 @@ class StaleListingError(KinesisError):
     """
     ListShards keeps leaving out shards that must exist. No record was skipped.
 
-    Run the same query or program again: it continues once the listing is complete.
+    Start again: reading continues once the listing is complete.
     """
 
 
@@ -112,20 +108,16 @@ class InvalidRecordError(KinesisError, ValueError):
         row: The record's index, from 0, among the records of the same call. No record of that call was put.
     """
 
-    def __init__(self, message: str, row: int = 0) -> None:
-        super().__init__(message, row)
+    def __init__(self, what: str, row: int = 0, **where: Any) -> None:
+        super().__init__(what, **where)
         self.row = row
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class PutError(KinesisError):
     """
     Records could not be written, or it is unknown whether they were.
 
-    Remove the cause, which `counts` names. Then open a new producer, and write what was put since the last flush again. A
-    query writes its batch again when it is restarted.
+    Remove the cause, which `counts` names. Then open a new producer, and write what was put since the last flush again.
 
     Attributes:
         counts: Number of user records that are not confirmed as written, by AWS's error code, or by the name of the failure.
@@ -134,15 +126,20 @@ class PutError(KinesisError):
     """
 
     def __init__(
-        self, message: str, counts: Mapping[str, int], shard_id: str | None = None, key_sha256: str = ""
+        self,
+        what: str,
+        counts: Mapping[str, int],
+        shard_id: str | None = None,
+        key_sha256: str = "",
+        advice: Advices = (),
+        **where: Any,
     ) -> None:
-        super().__init__(message, dict(counts), shard_id, key_sha256)
+        super().__init__(what, advice=advice, **where)
+        if shard_id is not None:
+            self.where |= {"shard": shard_id, "key_sha256": key_sha256}
         self.counts = dict(counts)
         self.shard_id = shard_id
         self.key_sha256 = key_sha256
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class ProcessLimit(Enum):
@@ -161,19 +158,15 @@ class ProcessLimitError(KinesisError):
     """
     The operating system gives the process no more memory, or not even one thread.
 
-    Raise the limit that the message names. In Spark, `spark.executor.pyspark.memory` limits the memory of tasks, and
-    `spark.sql.planner.pythonExecution.memory` that of the process that plans a query.
+    Raise the limit that the message names.
 
     Attributes:
         limit: The limit that is reached, a `ProcessLimit`.
     """
 
-    def __init__(self, message: str, limit: ProcessLimit = ProcessLimit.OTHER) -> None:
-        super().__init__(message, limit)
+    def __init__(self, what: str, limit: ProcessLimit = ProcessLimit.OTHER, advice: Advices = ()) -> None:
+        super().__init__(what, advice=advice)
         self.limit = limit
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class ServiceError(KinesisError):
@@ -190,13 +183,12 @@ class ServiceError(KinesisError):
 
     retryable = False
 
-    def __init__(self, message: str, code: str = "", request_id: str = "") -> None:
-        super().__init__(message, code, request_id)
+    def __init__(
+        self, what: str, code: str = "", request_id: str = "", advice: Advices = (), **where: Any
+    ) -> None:
+        super().__init__(what, advice=advice, **where)
         self.code = code
         self.request_id = request_id
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class StreamNotFoundError(ServiceError):
@@ -221,7 +213,7 @@ class TableNotFoundError(ServiceError):
     """
     The DynamoDB table does not exist.
 
-    Check the name of the table (`dynamodbTableName` in Spark), the region and the account.
+    Check the name of the table, the region and the account.
     """
 
 
@@ -262,7 +254,7 @@ class WireFormatError(ServiceError):
     """
     The endpoint cannot read a request in CBOR, or responds to it in JSON.
 
-    Set `wireFormat=json` (`wire_format=WireFormat.JSON` in Python), or call another endpoint.
+    Use JSON as the wire format, or call another endpoint.
     """
 
 

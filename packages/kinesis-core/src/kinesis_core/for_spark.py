@@ -16,9 +16,9 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from kinesis_core.errors import KinesisError, ProcessLimit, ProcessLimitError, PutError
+from kinesis_core.errors import ProcessLimit, ProcessLimitError, PutError
 from kinesis_core.threads import find_limits
-from kinesis_credentials import CredentialsError
+from kinesis_credentials import KinesisError
 
 FREEZING_TASKS = 2
 """The first task of a worker imports most modules, the second one imports the rest."""
@@ -73,7 +73,8 @@ def _is_of_spark(finder: object) -> bool:
 
 class plain_errors(ContextDecorator):  # noqa: N801 - used like a function, as those of contextlib
     """
-    Raise the errors of our packages without their causes and without our frames. A context manager and a decorator.
+    Raise the errors of our packages in the words of Spark, without their causes and without our frames. A context manager and a
+    decorator.
 
     Spark prints an error's traceback with all its causes, so botocore's frames and ours would hide the sentence that says
     what to do. Nothing is lost: the message holds AWS's code and request id. An error about memory names Spark's setting,
@@ -86,8 +87,15 @@ class plain_errors(ContextDecorator):  # noqa: N801 - used like a function, as t
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, BaseException):
             error = _about_memory(error) or error
-        if isinstance(error, (KinesisError, CredentialsError)):
-            raise error.with_traceback(None) from None
+        if isinstance(error, KinesisError):
+            raise _in_words_of_spark(error).with_traceback(None) from None
+
+
+def _in_words_of_spark(error: KinesisError) -> KinesisError:
+    from kinesis_core.options import SPARK  # most processes meet no error
+
+    error.words = SPARK
+    return error
 
 
 def _about_memory(error: BaseException) -> ProcessLimitError | None:
@@ -95,7 +103,7 @@ def _about_memory(error: BaseException) -> ProcessLimitError | None:
     if isinstance(error, MemoryError):
         found = find_limits().no_memory()
     elif isinstance(error, PutError) and isinstance(error.__cause__, MemoryError):
-        found = find_limits().no_memory(str(error))
+        found = find_limits().no_memory(str(_in_words_of_spark(error)))
     else:
         found = error if isinstance(error, ProcessLimitError) else None
     if found is None or found.limit is not ProcessLimit.ADDRESS_SPACE:
@@ -103,8 +111,8 @@ def _about_memory(error: BaseException) -> ProcessLimitError | None:
     setting = next(
         (setting for variable, setting in _MEMORY_SETTINGS.items() if variable in os.environ), None
     )
-    advice = "" if setting is None else f" In Spark, that is {setting}."
-    return ProcessLimitError(f"{found}{advice}", found.limit)
+    found.advice += () if setting is None else (f"In Spark, that is {setting}.",)
+    return found
 
 
 def import_other_half(package: str, purpose: str) -> ModuleType:

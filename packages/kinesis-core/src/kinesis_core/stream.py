@@ -38,13 +38,12 @@ from kinesis_core.options import BadValueError, Parser, ending_position, startin
 from kinesis_core.planning import Planner, PlanSettings, certain_from_ms, log_planned
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_credentials import CredentialSpec
+from kinesis_credentials.advice import Setting
 
 if TYPE_CHECKING:
     from kinesis_core.leases import LeaseTable, OpenTable
     from kinesis_core.reading.fan_out import StreamConsumer
 
-_NAMES = ("'start'", "'end'")
-"""The arguments of `Stream.read`, as errors name them."""
 _THREADS = 64
 """Shards that are planned at once. A shard that has been idle takes several calls, and Kinesis allows 5 a second."""
 
@@ -168,11 +167,11 @@ class Stream:
             DataLossError: Records after *start* expired, or may have (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed for good.
         """
-        ending = _parsed(end, ending_position(), _NAMES[1])
-        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), _NAMES[0])
+        ending = _parsed(end, ending_position(), Setting.END)
+        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), Setting.START)
         started_at = None if isinstance(starting, Mapping) else starting
         if started_at is not None:
-            check_times([self._given_name], started_at, ending, _NAMES)
+            check_times([self._given_name], started_at, ending)
         if started_at is not None:
             starting = started_at = self._resume(started_at)
         planner = self._planner()
@@ -211,19 +210,19 @@ class Stream:
 
     def _planner(self) -> Planner:
         apis = {self._given_name: self._api}
-        return Planner(apis, self._plan_settings, names=_NAMES, threads=_THREADS, clock=self._clock)
+        return Planner(apis, self._plan_settings, threads=_THREADS, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
             return Offset.from_json(start)
-        return planner.initial_offset(self._resume(_parsed(start, starting_position(), _NAMES[0])))
+        return planner.initial_offset(self._resume(_parsed(start, starting_position(), Setting.START)))
 
     def _resume(self, position: StartingPosition) -> StartingPosition:
         if self._open_table is None or isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
             return position
         from kinesis_core.leases import resume_from_applications
 
-        return resume_from_applications(position, {self._given_name: self._api}, self._open_table, _NAMES[0])
+        return resume_from_applications(position, {self._given_name: self._api}, self._open_table)
 
     def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
         groups = planner.range_groups(start, end)
@@ -254,13 +253,15 @@ Start = str | StartingPosition | Mapping[str, Any]
 """A position as text or as a value, or a saved offset."""
 
 
-def _parsed(position: Any, parser: Parser[Any], what: str) -> Any:
+def _parsed(position: Any, parser: Parser[Any], setting: Setting) -> Any:
     if isinstance(position, StartingPosition):  # and so are all ending positions
         return position
     if not isinstance(position, str):
-        raise OptionError(f"{what} accepts a position as text or as a value; got {type(position).__name__}.")
+        raise OptionError(
+            f"accepts a position as text or as a value; got {type(position).__name__}.", about=setting
+        )
     try:
         return parser.parse(position)
     except BadValueError as error:
-        text = f"{what} accepts {parser.domain}; got '{position}'. {error.hint}"
-        raise OptionError(text.rstrip()) from error
+        text = f"accepts {parser.domain}; got '{position}'. {error.hint}"
+        raise OptionError(text.rstrip(), about=setting) from error

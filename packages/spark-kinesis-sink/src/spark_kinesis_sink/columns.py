@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from attrs import frozen
 from pyspark.sql.types import BinaryType, CharType, DataType, StringType, StructType, VarcharType
 
-from kinesis_core.errors import KinesisError
+from kinesis_credentials import KinesisError
 
 DATA, PARTITION_KEY = "data", "partitionKey"
 EXPLICIT_HASH_KEY, STREAM_NAME = "explicitHashKey", "streamName"

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kinesis_core.aws import check_writing, dry_run_client, find_session, stream_client
+from kinesis_core.errors import ServiceError
 from kinesis_credentials.logs import get_logger
 from spark_kinesis_sink.options import SinkOptions
 
 log = get_logger("spark_kinesis_sink")
+
+_ONLY_EXECUTORS = "The driver checks this before a query starts. If only the executors' credentials allow it, set checkPermissions=false."
 
 
 def check_stream(options: SinkOptions) -> None:
@@ -34,4 +37,8 @@ def _check(options: SinkOptions, _session: object) -> None:
         stream_client(options.connection, options.stream).describe()
         dry_runs = dry_run_client(options.connection, options.stream)
         if dry_runs is not None:
-            check_writing(dry_runs)
+            try:
+                check_writing(dry_runs)
+            except ServiceError as error:
+                error.advice += (_ONLY_EXECUTORS,)
+                raise

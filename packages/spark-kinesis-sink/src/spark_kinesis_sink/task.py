@@ -108,5 +108,5 @@ def _put(given: Block | ArrowBlock, producers: TaskProducers, stream: StreamRef)
     except InvalidRecordError as error:
         row = block.row(error.row)
         raise InvalidRecordError(
-            f"{error} It is row {row} of the task, counted from 0. [stream={stream.label}]", row
+            f"{error.what} It is row {row} of the task, counted from 0.", row, stream=stream.label
         ) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.model import OPTION_NAMES, check_times
+from kinesis_core.model import check_times
 from spark_kinesis_source.partitions import ShardPartition, split
 from spark_kinesis_source.planner_factory import begin, open_planner
 from spark_kinesis_source.task import ReadTask, for_tasks
@@ -26,7 +26,7 @@ class KinesisBatchReader(DataSourceReader):
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         # A streaming query ignores the end, so parsing does not check this.
         streams = [ref.label for ref in options.connection.streams]
-        check_times(streams, options.batch_starting_position, options.ending_position, OPTION_NAMES)
+        check_times(streams, options.batch_starting_position, options.ending_position)
         self._options = options.for_batch_read()
         self._task = ReadTask.of(self._options, columns)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
-from kinesis_core.model import OPTION_NAMES, At, Offset, StartingPosition, names_applications
+from kinesis_core.model import At, Offset, StartingPosition, names_applications
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_credentials.logs import get_logger
-from spark_kinesis_source.options import DEAGGREGATE, SourceOptions, inside_aggregate_error
+from spark_kinesis_source.options import DEAGGREGATE, STARTING_POSITION, SourceOptions, inside_aggregate_error
 
 if TYPE_CHECKING:
     from kinesis_core.leases import LeasePublisher
@@ -77,14 +77,12 @@ def begin(
         from kinesis_core.leases import application_tables, resume_from_applications
 
         tables = application_tables(_with_short_retries(options.connection), options.dynamodb_endpoint_url)
-        position = resume_from_applications(
-            position, _open_streams(options.connection), tables, OPTION_NAMES[0]
-        )
+        position = resume_from_applications(position, _open_streams(options.connection), tables)
     start = planner.initial_offset(position)
     # Only now it is known which records of the application are aggregates.
     shards = [shard for stream in start.streams.values() for shard in stream.shards.values()]
     if not options.deaggregate and any(isinstance(shard.cut, At) and shard.cut.skip for shard in shards):
-        raise inside_aggregate_error(OPTION_NAMES[0], f"Option '{DEAGGREGATE.name}'")
+        raise inside_aggregate_error(f"Option '{STARTING_POSITION.name}'", f"Option '{DEAGGREGATE.name}'")
     return start, position
 
 

@@ -219,7 +219,7 @@ def test_responses_show_the_services_clock(api: BotoStreamApi, canned: Canned) -
 @pytest.mark.parametrize(
     ("code", "status", "kind", "advice"),
     [
-        ("ResourceNotFoundException", 400, StreamNotFoundError, "Check streamName or streamARN"),
+        ("ResourceNotFoundException", 400, StreamNotFoundError, "Check the name or ARN of the stream"),
         ("ExpiredIteratorException", 400, IteratorExpiredError, ""),
         ("ProvisionedThroughputExceededException", 400, ThrottledError, "Other consumers use up the quota"),
         ("LimitExceededException", 400, ThrottledError, "quota"),
@@ -230,12 +230,12 @@ def test_responses_show_the_services_clock(api: BotoStreamApi, canned: Canned) -
         ("AccessDeniedException", 400, AccessDeniedError, "Allow the IAM action kinesis:GetShardIterator"),
         ("KMSAccessDeniedException", 400, AccessDeniedError, "kms:Decrypt on the stream's KMS key"),
         ("UnrecognizedClientException", 400, AccessDeniedError, "use other credentials"),
-        ("ExpiredTokenException", 400, AccessDeniedError, "Keys in options are never refreshed"),
+        ("ExpiredTokenException", 400, AccessDeniedError, "StaticKeys are never refreshed"),
         ("InvalidSignatureException", 403, AccessDeniedError, "the clock of the machine"),
         ("IncompleteSignatureException", 403, AccessDeniedError, "Check the secret key"),
         ("com.amazon.coral.service#AccessDeniedException", 400, AccessDeniedError, "credentials"),
-        ("InternalFailure", 500, UnavailableError, "Check endpointUrl"),
-        ("ServiceUnavailable", 503, UnavailableError, "Check endpointUrl"),
+        ("InternalFailure", 500, UnavailableError, "Check endpoint_url"),
+        ("ServiceUnavailable", 503, UnavailableError, "Check endpoint_url"),
         (
             "NobodyKnowsThisException",
             400,
@@ -309,7 +309,7 @@ def test_a_broken_connection_is_retried(
     ask(api)
     for _ in range(RETRIES + 1):
         canned.fail(broken)
-    with pytest.raises(UnavailableError, match="Check endpointUrl, region, network and proxy") as caught:
+    with pytest.raises(UnavailableError, match="Check endpoint_url, region, network and proxy") as caught:
         ask(api)
     assert caught.value.code == type(broken).__name__
 
@@ -397,7 +397,7 @@ def test_a_malformed_response_names_the_endpoint(api: BotoStreamApi, canned: Can
         api.get_iterator("shardId-1", TrimHorizon())
     assert str(caught.value) == (
         f"{api.client.meta.endpoint_url} responded to GetShardIterator with a malformed body: no valid 'ShardIterator' (request id "
-        f"{REQUEST_ID}). Is endpointUrl a Kinesis endpoint? A proxy may have responded instead. "
+        f"{REQUEST_ID}). Is endpoint_url a Kinesis endpoint? A proxy may have responded instead. "
         "[stream=orders shard=shardId-1]"
     )
 

@@ -100,7 +100,7 @@ def test_an_endpoint_that_nobody_listens_at_is_unavailable() -> None:
     """A refused connection is an error of ours within the retries, and says what to check."""
     with refusing_port() as port:
         api = stream_client(connection(port, retry=RetryPolicy(1, 0.0)), ORDERS)
-        with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpointUrl.*stream=orders"):
+        with pytest.raises(UnavailableError, match=f"127.0.0.1:{port}.*Check endpoint_url.*stream=orders"):
             api.describe()
 
 
@@ -120,7 +120,7 @@ def test_an_error_without_a_botocore_class_is_only_named() -> None:
     """An error of the HTTP client itself is shown by its name alone: its text may contain a header with a token."""
     wrapped = HTTPClientError(error=ValueError("Invalid header value b't0ken'"))
     for translated in (
-        translate("GetRecords", "stream=orders", wrapped),
+        translate("GetRecords", {"stream": "orders"}, wrapped),
         translate_lookup(wrapped, "assume-role"),
     ):
         assert "t0ken" not in str(translated)
@@ -164,6 +164,6 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
 
 def test_credentials_that_vanish_are_not_retried() -> None:
     """Credentials that can no longer be found are an error that is not retried."""
-    error = translate("GetRecords", "stream=orders", NoCredentialsError())
+    error = translate("GetRecords", {"stream": "orders"}, NoCredentialsError())
     assert not error.retryable
     assert "credentials" in str(error)

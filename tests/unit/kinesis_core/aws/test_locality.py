@@ -62,7 +62,7 @@ def test_servers_elsewhere(url: str, *, at_aws: bool) -> None:
 
 def test_a_local_kinesis_with_tables_at_aws(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an error that names both URLs, and what to set, however the endpoint of Kinesis is given."""
-    message = rf"Kinesis is at {LOCAL}, .* DynamoDB at {AT_AWS}\. Set AWS_ENDPOINT_URL_DYNAMODB \(or dynamodbEndpointUrl\)"
+    message = rf"Kinesis is at {LOCAL}, .* DynamoDB at {AT_AWS}\. Set AWS_ENDPOINT_URL_DYNAMODB \(or dynamodb_endpoint_url\)"
     with pytest.raises(OptionError, match=message):
         url_of_tables(LOCAL)
     monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", LOCAL)

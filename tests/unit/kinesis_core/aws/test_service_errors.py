@@ -10,7 +10,7 @@ from kinesis_core.aws.service_errors import translate
 
 def text_of(code: str, service: str = "Kinesis") -> str:
     response = {"Error": {"Code": code, "Message": "No."}, "ResponseMetadata": {"HTTPStatusCode": 400}}
-    return str(translate("GetRecords", "stream=orders", ClientError(response, "GetRecords"), service))  # type: ignore[arg-type] # as botocore hands it over
+    return str(translate("GetRecords", {"stream": "orders"}, ClientError(response, "GetRecords"), service))  # type: ignore[arg-type] # as botocore hands it over
 
 
 def test_a_code_with_a_namespace_has_one_advice() -> None:
@@ -33,5 +33,5 @@ def test_an_unknown_code_of_dynamodb_has_no_page_of_kinesis() -> None:
 def test_memory_is_no_failure_of_a_call() -> None:
     """botocore reports a lack of memory as a failed call. It is not repeated, as one would be that could not be sent."""
     with pytest.raises(MemoryError):
-        translate("GetRecords", "stream=orders", HTTPClientError(error=MemoryError()))
-    assert translate("GetRecords", "stream=orders", HTTPClientError(error=OSError())).retryable
+        translate("GetRecords", {"stream": "orders"}, HTTPClientError(error=MemoryError()))
+    assert translate("GetRecords", {"stream": "orders"}, HTTPClientError(error=OSError())).retryable

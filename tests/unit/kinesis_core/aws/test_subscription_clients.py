@@ -25,6 +25,6 @@ def test_http2_has_a_client_of_its_own() -> None:
 @pytest.mark.parametrize("missing", ["httpx2", "h2"])
 def test_a_missing_http2_package_is_reported(missing: str) -> None:
     """Without the extra, the error says what to install and where, or which option to leave unset."""
-    with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[http2\]'.*fanOutTransport"):
+    with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[http2\]'.*FanOutTransport.HTTP_1_1"):
         check_http2(lambda name: None if name == missing else "found")
     check_http2()

@@ -27,7 +27,7 @@ from kinesis_core.model import (
 from support.fake_stream import FakeClock, FakeStream
 
 A, B = "shardId-000000000000", "shardId-000000000001"
-LABEL = "Option 'startingPosition'"
+NAMED = "'start' names a KCL application, whose table billing"
 CREATED_S = 1_780_000_000
 ACCOUNT = FakeStream(FakeClock()).describe().arn.split(":")[4]
 ORDERS = f"{ACCOUNT}:orders:{CREATED_S}"
@@ -83,7 +83,7 @@ def resumed(
     """Return where the shards of each stream continue."""
     tables = FakeTables({"billing": items})
     apis = streams or {"orders": make_stream("orders")}
-    found = resume_from_applications(position or KclApplication("billing"), apis, tables.open, LABEL)
+    found = resume_from_applications(position or KclApplication("billing"), apis, tables.open)
     assert isinstance(found, PerStream)
     assert len(tables.opened) == 1, "each table is read once"
     return {
@@ -121,7 +121,7 @@ def test_words_without_a_time(word: str) -> None:
     with pytest.raises(OptionError) as caught:
         resumed(items)
     text = str(caught.value)
-    assert text.startswith(f"{LABEL}: table billing has the word {word} for {B}, shardId-000000000002: ")
+    assert text.startswith(f"{NAMED} has the word {word} for {B}, shardId-000000000002: ")
     assert f'{{"kclApplication": "billing", "{B}": "AT_TIMESTAMP 2026-01-31T09:00:00Z"}}' in text
 
 
@@ -216,22 +216,22 @@ def test_a_table_of_other_streams() -> None:
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        ([], "table billing has no leases"),
-        ([{"leaseKey": "Leader", "entityType": "LEADER"}], "table billing has no leases"),
+        ([], "has no leases"),
+        ([{"leaseKey": "Leader", "entityType": "LEADER"}], "has no leases"),
         (
             [{"metadataKey": "7", "metadataSortKey": "x"}],
-            r"table billing is not a lease table of the KCL: it has an item without leaseKey \(metadataKey, metadataSortKey\)",
+            r"is not a lease table of the KCL: it has an item without leaseKey \(metadataKey, metadataSortKey\)",
         ),
         (
             [lease(A, "seven")],
-            f"table billing is damaged: item '{A}' is not a valid lease: 'checkpoint' is 'seven'",
+            f"is damaged: item '{A}' is not a valid lease: 'checkpoint' is 'seven'",
         ),
-        ([{"leaseKey": A}], f"table billing is damaged: item '{A}' is not a valid lease: 'checkpoint'"),
+        ([{"leaseKey": A}], f"is damaged: item '{A}' is not a valid lease: 'checkpoint'"),
     ],
 )
 def test_tables_that_are_of_no_use(items: list[Item], said: str) -> None:
     """A table that says nothing is an error that names it and what is wrong."""
-    with pytest.raises(OptionError, match=rf"^{LABEL}: {said}"):
+    with pytest.raises(OptionError, match=rf"^{NAMED} {said}"):
         resumed(items)
 
 
@@ -246,7 +246,7 @@ def test_a_malformed_item() -> None:
 
     with pytest.raises(OptionError, match="table billing is damaged"):
         resume_from_applications(
-            KclApplication("billing"), {"orders": make_stream("orders")}, lambda _: Table(), LABEL
+            KclApplication("billing"), {"orders": make_stream("orders")}, lambda _: Table()
         )
 
 
@@ -256,18 +256,14 @@ def test_a_table_that_does_not_exist() -> None:
     with pytest.raises(
         OptionError, match=r"table billing does not exist.*lease table of its own name.*No such"
     ):
-        resume_from_applications(
-            KclApplication("billing"), {"orders": make_stream("orders")}, tables.open, LABEL
-        )
+        resume_from_applications(KclApplication("billing"), {"orders": make_stream("orders")}, tables.open)
 
 
 def test_a_missing_permission() -> None:
     """Other errors of DynamoDB are raised as they are."""
     tables = FakeTables({}, AccessDeniedError("Allow dynamodb:Scan."))
     with pytest.raises(AccessDeniedError, match="dynamodb:Scan"):
-        resume_from_applications(
-            KclApplication("billing"), {"orders": make_stream("orders")}, tables.open, LABEL
-        )
+        resume_from_applications(KclApplication("billing"), {"orders": make_stream("orders")}, tables.open)
 
 
 @pytest.mark.parametrize("position", [Latest(), PerStream({"orders": TrimHorizon()})])
@@ -275,7 +271,7 @@ def test_other_positions(position: StartingPosition) -> None:
     """Without an application nothing is opened, and the position stays."""
     tables = FakeTables({})
     apis: Any = {"orders": make_stream("orders")}
-    assert resume_from_applications(position, apis, tables.open, LABEL) is position
+    assert resume_from_applications(position, apis, tables.open) is position
     assert tables.opened == []
 
 

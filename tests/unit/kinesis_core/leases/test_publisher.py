@@ -13,7 +13,6 @@ from attrs import define, field
 
 from kinesis_core.errors import (
     AccessDeniedError,
-    KinesisError,
     ServiceError,
     TableLayoutError,
     ThrottledError,
@@ -34,6 +33,7 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
 )
+from kinesis_credentials import KinesisError
 from support.fake_stream import FakeClock, FakeStream, Mood
 
 CREATED_MS = 1_780_000_000_000

@@ -268,9 +268,7 @@ def test_a_table_that_is_being_deleted(make_table: Any) -> None:
 def test_a_table_of_another_kind(make_table: Any, other: dict[str, Any]) -> None:
     """A table with another key is an error that says what the key must be."""
     leases, _ = make_table(other)
-    with pytest.raises(
-        TableLayoutError, match=r"Option 'dynamodbTableName' names a table with the key .*table=leases"
-    ) as caught:
+    with pytest.raises(TableLayoutError, match=r"The key of the table is .*table=leases") as caught:
         leases.prepare()
     assert caught.value.keys == tuple(key["AttributeName"] for key in other["KeySchema"])
     assert pickle.loads(pickle.dumps(caught.value)).keys == caught.value.keys  # noqa: S301 - our own bytes
@@ -372,12 +370,12 @@ def test_a_lease_of_another_consumer(make_table: Any) -> None:
             "ResourceNotFoundException",
             400,
             TableNotFoundError,
-            r"Check the name of the table \(dynamodbTableName\)",
+            r"Check the name of the table,",
         ),
         ("ProvisionedThroughputExceededException", 400, ThrottledError, "write capacity"),
         ("RequestLimitExceeded", 400, ThrottledError, "write capacity"),
         ("AccessDeniedException", 400, AccessDeniedError, "dynamodb:UpdateItem on the table"),
-        ("InternalServerError", 500, UnavailableError, "and dynamodbEndpointUrl"),
+        ("InternalServerError", 500, UnavailableError, "and dynamodb_endpoint_url"),
     ],
 )
 def test_refusals(make_table: Any, code: str, status: int, kind: type[ServiceError], advice: str) -> None:

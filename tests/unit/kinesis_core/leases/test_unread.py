@@ -103,7 +103,7 @@ def test_calls_that_fail() -> None:
 def test_stopping() -> None:
     """A search ends at its next call once the query stops."""
     stream = make_stream()
-    with pytest.raises(UnavailableError, match=r"The query stops\."):
+    with pytest.raises(UnavailableError, match=r"Reading stops\."):
         last_before(stream, A, stream.now_ms(), stream.clock, lambda: True)
     assert stream.calls == {}
 

@@ -159,7 +159,7 @@ def test_an_offset_without_a_version_is_refused(value: Any) -> None:
 )
 def test_a_damaged_shard_offset_is_refused(position: Any, fault: str) -> None:
     """A damaged shard offset is refused. The message names the stream, the shard and the fault."""
-    with pytest.raises(OffsetError, match=f"damaged offset .*orders: shardId-0: .*{fault}"):
+    with pytest.raises(OffsetError, match=f"offset is damaged .*orders: shardId-0: .*{fault}"):
         Offset.from_json(with_position(position))
 
 
@@ -202,7 +202,7 @@ def test_an_unknown_field_is_refused(change: Callable[[dict[str, Any]], None], p
 )
 def test_a_damaged_structure_is_refused(streams: Any, part: str) -> None:
     """An offset with a missing part, or with a part of another type, is refused as damaged. The message names the part."""
-    with pytest.raises(OffsetError, match=f"damaged offset .*{part}"):
+    with pytest.raises(OffsetError, match=f"offset is damaged .*{part}"):
         Offset.from_json({"version": 1, "streams": streams})
 
 

@@ -13,6 +13,7 @@ from kinesis_core.errors import OptionError
 from kinesis_core.options import (
     COMMON_OPTIONS,
     COMMON_UNSUPPORTED,
+    SPARK,
     SPARK_OPTIONS,
     OptionTable,
     ignored_region,
@@ -301,6 +302,7 @@ def test_refusals(given: dict[str, str], message: str) -> None:
     """A refusal names what is missing or contradicts, and what to do. It has no secret."""
     with pytest.raises(OptionError) as caught:
         connect(**given)
+    caught.value.words = SPARK  # as at the front door
     assert str(caught.value) == message
 
 

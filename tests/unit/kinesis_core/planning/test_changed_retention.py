@@ -75,7 +75,7 @@ def test_a_retention_raised_after_a_loss(left: int, is_seen_first: bool) -> None
 
 @pytest.mark.parametrize("left", [5, 0])
 def test_continuing_after_the_retention_was_raised(left: int, caplog: pytest.LogCaptureFixture) -> None:
-    """With failOnDataLoss off the loss is logged once, and what is left is read."""
+    """With fail_on_data_loss off the loss is logged once, and what is left is read."""
     stream, query = lost_while_down(left=left, fails=False)
     stream.retain(168)
     assert query.batches(3) == everything(stream)[110:]
@@ -88,7 +88,7 @@ def test_the_error_does_not_say_that_a_longer_retention_helps() -> None:
     """The error says what a longer retention does and does not do, and how to continue."""
     _, query = lost_while_down(left=5)
     with pytest.raises(
-        DataLossError, match=r"Expired records do not come back: .* failOnDataLoss=false"
+        DataLossError, match=r"Expired records do not come back: .* fail_on_data_loss=False"
     ) as stopped:
         query.batch()
     assert "Raise" not in str(stopped.value)

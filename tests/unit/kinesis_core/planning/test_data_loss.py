@@ -54,7 +54,7 @@ def test_a_position_out_of_retention_stops_the_query(is_stuck: bool) -> None:
     """Records that left while the query was down are an error naming shard, position, retention and the option."""
     stream, query = trimmed_while_down(fails=True, is_stuck=is_stuck)
     read, oldest = (stream.shards[A].records[i].sequence_number for i in (4, 7))
-    said = rf"Shard {A} of orders: .*AFTER {read}.*retention 24 h.*{oldest}.*failOnDataLoss=false.*cut=AFTER {read}\]"
+    said = rf"Shard {A} of orders: .*AFTER {read}.*retention 24 h.*{oldest}.*fail_on_data_loss=False.*cut=AFTER {read}\]"
     for _ in range(2):
         with pytest.raises(DataLossError, match=said):
             query.batch()
@@ -63,7 +63,7 @@ def test_a_position_out_of_retention_stops_the_query(is_stuck: bool) -> None:
 @pytest.mark.parametrize("is_stuck", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_continuing_with_the_oldest_record(is_stuck: bool, bounded: bool) -> None:
-    """With failOnDataLoss off the query continues with the oldest record that is left."""
+    """With fail_on_data_loss off the query continues with the oldest record that is left."""
     stream, query = trimmed_while_down(fails=False, is_stuck=is_stuck)
     assert query.batch(bounded=bounded) == everything(stream)[7:]
     assert query.batch(bounded=bounded) == []
@@ -94,7 +94,7 @@ def test_a_throttle_during_the_check_passes() -> None:
 def test_nothing_left_after_a_long_time_down_may_be_loss(before: int, position: StartingPosition) -> None:
     """
     A query that was down for longer than the retention cannot know whether an empty shard was silent, and says so. With
-    failOnDataLoss off, it knows from then on.
+    fail_on_data_loss off, it knows from then on.
     """
     stream = scripted_stream(2)
     stream.clock.sleep(5)
@@ -347,7 +347,7 @@ def test_a_start_out_of_retention_is_a_loss(kind: type[At | After], is_stuck: bo
     stream.trim(A, 3)
     gone, oldest = (stream.shards[A].records[i] for i in (0, 3))
     start = PerShard({A: kind(gone.number)})
-    said = f"record {gone.number} is not in the shard, .* {oldest.number}.*failOnDataLoss=false.*shard={A}"
+    said = f"record {gone.number} is not in the shard, .* {oldest.number}.*fail_on_data_loss=False.*shard={A}"
     with pytest.raises(DataLossError, match=said):
         Planned([stream], start)
     query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
@@ -486,7 +486,7 @@ def gone_while_down(*, fails: bool) -> tuple[ScriptedStream, Planned]:
 def test_a_shard_that_is_gone_stops_the_query() -> None:
     """An unfinished shard that Kinesis no longer knows is an error that names it."""
     _, query = gone_while_down(fails=True)
-    with pytest.raises(DataLossError, match=f"no longer knows the shard.*failOnDataLoss.*shard={A}"):
+    with pytest.raises(DataLossError, match=f"no longer knows the shard.*fail_on_data_loss.*shard={A}"):
         query.batch()
 
 
@@ -577,7 +577,7 @@ def test_children_of_a_shard_that_is_gone_are_planned_once() -> None:
 
 @pytest.mark.parametrize("bounded", [False, True])
 def test_continuing_without_a_shard_that_is_gone(bounded: bool) -> None:
-    """With failOnDataLoss off the shard counts as finished, its children are read, and its lag is forgotten."""
+    """With fail_on_data_loss off the shard counts as finished, its children are read, and its lag is forgotten."""
     stream, query = gone_while_down(fails=False)
     read = query.batch(bounded=bounded) + query.batch(bounded=bounded)
     assert read == everything(stream)

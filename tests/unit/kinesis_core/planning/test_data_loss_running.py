@@ -57,7 +57,7 @@ def test_a_backlog_that_left_altogether_stops_the_query() -> None:
 
 
 def test_continuing_though_behind_the_retention(caplog: pytest.LogCaptureFixture) -> None:
-    """With failOnDataLoss off the loss is logged, once, and what is left is read."""
+    """With fail_on_data_loss off the loss is logged, once, and what is left is read."""
     stream, query = trimmed_while_behind(fails=False)
     assert query.batches(4) == everything(stream)[20:]
     assert caplog.text.count("data.lost") == 1
@@ -163,7 +163,7 @@ def test_available_now_reports_a_lost_target(is_closed: bool) -> None:
 
 @pytest.mark.parametrize("put_later", [0, 3])
 def test_available_now_ends_without_a_lost_target(put_later: int, caplog: pytest.LogCaptureFixture) -> None:
-    """With failOnDataLoss off the run ends with what is left, reports the loss once, and reads nothing newer."""
+    """With fail_on_data_loss off the run ends with what is left, reports the loss once, and reads nothing newer."""
     stream = scripted_stream(2)
     stream.put_many(A, 5, every_s=1)
     stream.put_many(B, 3, every_s=1)

@@ -383,7 +383,7 @@ def test_shards_that_left_between_the_offset_and_the_listing(caplog: pytest.LogC
         return stream, query
 
     _, query = come_back(fails=True)
-    lost = f"{B}, the parent of {D}, is not listed and was never read, so .* may be lost.*failOnDataLoss=false.*shard={B}"
+    lost = f"{B}, the parent of {D}, is not listed and was never read, so .* may be lost.*fail_on_data_loss=False.*shard={B}"
     with pytest.raises(DataLossError, match=lost):
         query.batch()
     assert query.clock.now - 1_790_000_000 > 120, "it may be a stale listing"

@@ -62,9 +62,9 @@ def test_an_hour_of_which_half_has_expired(position: StartingPosition, end: Endi
     """A batch read of it is an error that names what was asked for, what is left, the retention, and what to do."""
     query = query_on(hour(30), position)
     said = (
-        r"^Option 'startingPosition' asks for the records since 2026-09-21 14:13:20 UTC\. "
+        r"^'start' asks for the records since 2026-09-21 14:13:20 UTC\. "
         r"Those that arrived before 2026-09-21 14:43:5\d UTC have expired, or may have: the retention is 24 h\. "
-        r"Start at TRIM_HORIZON, or at that time or later\. failOnDataLoss=false .*\[stream=orders shard="
+        r"Start at TRIM_HORIZON, or at that time or later\. fail_on_data_loss=False .*\[stream=orders shard="
     )
     with pytest.raises(DataLossError, match=said):
         read_to(query, end)
@@ -75,7 +75,7 @@ def test_an_hour_of_which_half_has_expired(position: StartingPosition, end: Endi
 def test_what_is_left_is_read_on_request(
     position: StartingPosition, expired: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With failOnDataLoss=false a warning says what has expired, and all that is left is read, whatever the margin is."""
+    """With fail_on_data_loss=False a warning says what has expired, and all that is left is read, whatever the margin is."""
     stream = hour(expired)
     query = query_on(stream, position, fails=False)
     read = read_to(query, AN_HOUR_LATER)
@@ -212,7 +212,7 @@ def test_an_end_in_the_future_is_refused(end: EndingPosition, where: str) -> Non
     """It would mean now without saying so. The error names the time and the clock of the service."""
     query = query_on(hour(0), AN_HOUR_LATER)
     said = (
-        r"Option 'endingPosition' accepts a time in the past; got 2026-09-23 14:13:20 UTC, "
+        r"'end' accepts a time in the past; got 2026-09-23 14:13:20 UTC, "
         rf"while the service's clock is at 2026-09-22 14:12:50 UTC\. .*\[stream=orders{where}\]"
     )
     with pytest.raises(OptionError, match=said):
@@ -222,7 +222,7 @@ def test_an_end_in_the_future_is_refused(end: EndingPosition, where: str) -> Non
 @pytest.mark.parametrize(("position", "where"), ENDS_TO_COME)
 def test_a_start_in_the_future_is_refused(position: StartingPosition, where: str) -> None:
     """A start at a later time is refused, also where it is that of one shard."""
-    with pytest.raises(OptionError, match=rf"'startingPosition' accepts a time in the past.*orders{where}\]"):
+    with pytest.raises(OptionError, match=rf"'start' accepts a time in the past.*orders{where}\]"):
         query_on(hour(0), position)
 
 

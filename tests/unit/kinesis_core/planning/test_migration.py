@@ -139,7 +139,7 @@ def test_an_unfinished_shard_that_is_gone(cut: Cut | Latest, caplog: pytest.LogC
     stream = resharded()
     forgotten(stream, A)
     start = ForeignCheckpoint({A: cut, B: After(number(stream, B, 3))})
-    with pytest.raises(DataLossError, match=f"no longer lists.*failOnDataLoss=false.*shard={A}"):
+    with pytest.raises(DataLossError, match=f"no longer lists.*fail_on_data_loss=False.*shard={A}"):
         Planned([stream], start)
     query = Planned([stream], start, PlanSettings(fail_on_data_loss=False))
     assert query.batches(2) == everything(stream, C, D)
@@ -189,12 +189,12 @@ def test_positions_by_stream(name: str) -> None:
         (PerStream({"orders": Latest()}), "by stream, but no position for 'arn:aws:.*:stream/returns'"),
         (
             PerStream({"orders": Latest(), "sales": Latest()}),
-            "does not read: sales. It reads arn:.*, orders.",
+            "are not read: sales. Those to read are arn:.*, orders.",
         ),
         (ForeignCheckpoint({A: ShardEnd()}), "by shard for one stream only; got 2 streams"),
         (
             PerStream({"orders": ForeignCheckpoint({A: ShardEnd()}, "returns"), "returns": Latest()}),
-            "'startingPosition' is the checkpoint of stream 'returns'; the query reads 'orders'",
+            "'start' is the checkpoint of stream 'returns'; the stream to read is 'orders'",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_record_that_never_was_is_refused(
     if is_closed:
         stream.split(A)
     stream.clock.sleep(hours * HOUR_S)
-    said = rf"a record that {A} never had: {ahead_of(stream, kind).cut}.*Restore the checkpoint.*stream=orders shard={A}"
+    said = rf"a record that {A} never had: {ahead_of(stream, kind).cut}.*Restore the saved offset.*stream=orders shard={A}"
     for _ in range(2):
         with pytest.raises(OffsetError, match=said):
             query.batch(bounded=bounded)

@@ -44,7 +44,7 @@ def test_a_time_to_come_is_refused(started: ShardOffset, what: str, bounded: boo
     stream = scripted_stream()
     stream.put_many(A, 5)
     query = started_at(stream, started)
-    said = rf"{what}, .*clock is at 2026-09-21.*Restore the checkpoint directory.*\[stream=orders shard={A}\]"
+    said = rf"{what}, .*clock is at 2026-09-21.*Restore the saved offset.*\[stream=orders shard={A}\]"
     for _ in range(2):
         with pytest.raises(OffsetError, match=said):
             query.batch(bounded=bounded)

@@ -379,7 +379,7 @@ def test_an_offset_of_other_streams_is_refused(names: list[str]) -> None:
     query = Planned([scripted_stream(1, clock=clock), scripted_stream(1, "returns", clock)])
     offset = Offset({name: StreamOffset(1) for name in names})
     for ask in (query.planner.next_offset, lambda end: query.planner.range_groups(query.start, end)):
-        with pytest.raises(OffsetError, match=r"checkpoint is of the streams .*'orders', 'returns'"):
+        with pytest.raises(OffsetError, match=r"saved offset is of the streams .*'orders', 'returns'"):
             ask(offset)
 
 
@@ -399,7 +399,7 @@ def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
     query.restart()
     times = r"2026-05-28 20:26:40 UTC.*2026-05-28 20:26:40\.001 UTC"
     with pytest.raises(
-        StreamRecreatedError, match=rf"{times}: it was deleted.*new checkpoint.*stream=orders"
+        StreamRecreatedError, match=rf"{times}: it was deleted.*start without the saved offset.*stream=orders"
     ):
         query.read(start, query.start) if is_replayed else query.batch()
 

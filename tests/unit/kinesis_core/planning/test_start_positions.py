@@ -100,9 +100,7 @@ def test_a_position_in_the_future_is_refused() -> None:
     """A start in the future is refused with both times, before Kinesis refuses it without them."""
     stream = scripted_stream(1)
     future = stream.now_ms() + 60_000
-    with pytest.raises(
-        OptionError, match=r"'startingPosition'.* 14:14:20 UTC, .* 14:13:20 UTC\. \[stream=orders"
-    ):
+    with pytest.raises(OptionError, match=r"'start'.* 14:14:20 UTC, .* 14:13:20 UTC\. \[stream=orders"):
         Planned([stream], AtTimestamp(future))
 
 
@@ -137,7 +135,7 @@ def test_a_position_of_what_is_no_shard_id_is_refused() -> None:
 def test_an_end_in_an_unknown_shard_is_refused() -> None:
     """A shard that the stream does not have is refused as an end as well."""
     query = Planned([scripted_stream(2)])
-    with pytest.raises(OptionError, match=f"'endingPosition' names shards .* does not have: {D}"):
+    with pytest.raises(OptionError, match=f"'end' names shards .* does not have: {D}"):
         query.planner.end_offset(query.start, PerShard({D: Latest()}))
 
 

@@ -84,7 +84,7 @@ def test_what_leaves_between_two_pages_is_reported(
     """Records that expire after the first page are an error, near the retention or older, whatever ends the range."""
     one = aged(age_hours)
     shard_range = whole(one, close(one) if is_closed else None)
-    with pytest.raises(DataLossError, match=f"{one.shard_id} .*may be lost.*failOnDataLoss=false"):
+    with pytest.raises(DataLossError, match=f"{one.shard_id} .*may be lost.*fail_on_data_loss=False"):
         Reading(by_subscription).records(one, shard_range, {0: 25})
 
 
@@ -114,7 +114,7 @@ def test_all_that_is_left_of_a_closed_shard_leaves(by_subscription: bool) -> Non
 def test_what_is_left_is_read_when_loss_is_allowed(
     by_subscription: bool, is_closed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With failOnDataLoss=false the records left of the range come once and in order, and the loss is logged."""
+    """With fail_on_data_loss=False the records left of the range come once and in order, and the loss is logged."""
     one = aged(23.9)
     shard_range = whole(one, close(one) if is_closed else None)
     found = Reading(by_subscription, fails=False).records(one, shard_range, {0: 25})

@@ -192,14 +192,14 @@ def test_a_first_record_that_is_gone_is_an_error(one: OneShard) -> None:
     gone, oldest = number(one, 20), number(one, 25)
     with pytest.raises(
         DataLossError,
-        match=rf"records from AT {gone} expired.*oldest record left is {oldest}.*failOnDataLoss=false",
+        match=rf"records from AT {gone} expired.*oldest record left is {oldest}.*fail_on_data_loss=False",
     ):
         read(one, At(gone), After(number(one, 60)))
     assert read(one, At(gone), After(number(one, 60)), FORGIVING) == one.records[25:61]
 
 
 def test_an_expired_last_record_is_an_error(one: OneShard) -> None:
-    """A range whose last record expired fails. With failOnDataLoss=false it is empty, and ends at once."""
+    """A range whose last record expired fails. With fail_on_data_loss=False it is empty, and ends at once."""
     one.stream.trim(one.shard_id, 70)
     with pytest.raises(
         DataLossError,
@@ -215,7 +215,7 @@ def test_a_range_that_expired_altogether_ends(one: OneShard, is_stuck: bool) -> 
     one.stream.is_stuck_when_trimmed = is_stuck
     one.stream.trim(one.shard_id, 100)
     start, end = At(number(one, 20)), After(number(one, 60))
-    with pytest.raises(DataLossError, match=r"made no progress.*failOnDataLoss=false"):
+    with pytest.raises(DataLossError, match=r"made no progress.*fail_on_data_loss=False"):
         read(one, start, end)
     assert len(one.stream.calls_of("GetRecords")) <= STALLED_PAGES + 4
     assert read(one, start, end, FORGIVING) == []

@@ -315,14 +315,14 @@ def test_regions(name: str) -> None:
         ),
         (
             {"streamName": "a,b", "endingPosition": '{"c": "LATEST"}'},
-            "Option 'endingPosition' names streams that the query does not read: c. It reads a, b.",
+            "Option 'endingPosition' names streams that are not read: c. Those to read are a, b.",
         ),
         (
             {
                 "streamName": "a",
                 "startingPosition": json.dumps({"metadata": {"streamName": "b"}, **json.loads(HALF_READ)}),
             },
-            "Option 'startingPosition' is the checkpoint of stream 'b'; the query reads 'a'.",
+            "Option 'startingPosition' is the checkpoint of stream 'b'; the stream to read is 'a'.",
         ),
         (
             {"deaggregate": "false", "startingPosition": HALF_READ},

@@ -46,7 +46,7 @@ def failed(check: str, text: object) -> Finding:
     return Finding(check, Outcome.FAILED, in_words_of_commands(text))
 
 
-def unchecked(check: str, text: str) -> Finding:
+def unchecked(check: str, text: object) -> Finding:
     return Finding(check, Outcome.UNCHECKED, in_words_of_commands(text))
 
 

@@ -28,7 +28,7 @@ def _try(check: str, call: Callable[[], object], allowing: Callable[[ServiceErro
             return ok(check, _ALLOWED)
         if isinstance(error, AccessDeniedError) or error.code.startswith("KMS"):
             return failed(check, error)
-        return unchecked(check, str(error))
+        return unchecked(check, error)
     return ok(check, _ALLOWED)
 
 
@@ -112,7 +112,7 @@ def _check_subscribing(checked: CheckedStream, stream_arn: str) -> Finding:
     try:
         consumers = list_consumers(checked.caller.call, stream_arn)
     except ServiceError as error:
-        return unchecked(check, str(error))
+        return unchecked(check, error)
     if not consumers:
         return unchecked(check, "a dry run needs a registered consumer")
     request = {

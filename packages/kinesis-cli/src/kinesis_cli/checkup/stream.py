@@ -67,7 +67,7 @@ def check_consumers(checked: CheckedStream, now_ms: int) -> Finding:
     try:
         return consumers_finding(list_consumers(checked.caller.call, checked.arn), now_ms)
     except ServiceError as error:
-        return unchecked("consumers", str(error))
+        return unchecked("consumers", error)
 
 
 def consumers_finding(consumers: Sequence[FanOutConsumer], now_ms: int) -> Finding:
@@ -87,7 +87,7 @@ def check_limits(checked: CheckedStream) -> Iterator[Finding]:
         yield from limit_findings(checked.caller.call("DescribeLimits"))
     except ServiceError as error:
         is_unknown = error.code.rpartition("#")[2] == "UnknownOperationException"
-        yield unchecked("limits", "the server does not support DescribeLimits" if is_unknown else str(error))
+        yield unchecked("limits", "the server does not support DescribeLimits" if is_unknown else error)
 
 
 def limit_findings(limits: dict[str, Any]) -> Iterator[Finding]:

@@ -80,13 +80,12 @@ def measure(api: StreamApi, readers: Sequence[Reader], read: ReadPositions, cloc
 
 def _try_to_read(reader: Reader, summary: StreamSummary, read: ReadPositions) -> list[Reading | ReaderLag]:
     from kinesis_core import KinesisError
-    from kinesis_credentials import CredentialsError
 
     try:
         found = read(reader, summary)
         for reading in found:
             _check_created(reading, summary)
-    except (CommandError, KinesisError, CredentialsError) as error:
+    except (CommandError, KinesisError) as error:
         return [ReaderLag(reader=reader.name, kind="", problem=words(error))]
     return list(found)
 

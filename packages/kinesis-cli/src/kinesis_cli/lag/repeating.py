@@ -28,7 +28,7 @@ def measurements(measure: Measure, period_s: float, *, must_begin: bool) -> Iter
     Yield what *measure* returns, every *period_s* seconds, without an end.
 
     Raises:
-        KinesisError, CredentialsError: The first measurement failed, and *must_begin* is set.
+        KinesisError: The first measurement failed, and *must_begin* is set.
     """
     started_s = time.monotonic()
     yield measure() if must_begin else _try(measure)
@@ -40,11 +40,10 @@ def measurements(measure: Measure, period_s: float, *, must_begin: bool) -> Iter
 
 def _try(measure: Measure) -> StreamLag | Failed:
     from kinesis_core import KinesisError
-    from kinesis_credentials import CredentialsError
 
     try:
         return measure()
-    except (KinesisError, CredentialsError) as error:
+    except KinesisError as error:
         return Failed(in_words_of_commands(error))
 
 

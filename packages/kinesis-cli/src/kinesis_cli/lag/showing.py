@@ -39,7 +39,7 @@ def watch_lag(measure: Measure, period_s: float, *, as_json: bool, show_all: boo
     After the first measurement, one that fails is shown as a problem, and the next one follows.
 
     Raises:
-        KinesisError, CredentialsError: The first measurement failed: the name of the stream may be wrong.
+        KinesisError: The first measurement failed: the name of the stream may be wrong.
     """
     found = measurements(measure, period_s, must_begin=True)
     if as_json or not is_terminal():

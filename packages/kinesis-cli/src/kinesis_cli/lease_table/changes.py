@@ -72,7 +72,7 @@ class Table(Protocol):
     name: str
     client: Any
 
-    def call_if_met(self, operation: str, call: Any, where: str = "") -> Any: ...
+    def call_if_met(self, operation: str, call: Any, **where: str) -> Any: ...
 
 
 def apply(table: Table, changes: Iterable[Change]) -> list[Lease]:
@@ -90,6 +90,6 @@ def _is_written(table: Table, change: Change) -> bool:
     response = table.call_if_met(
         "UpdateItem",
         lambda: table.client.update_item(TableName=table.name, Key=key, **change.request()),
-        f"lease={change.lease.key}",
+        lease=change.lease.key,
     )
     return response is not None

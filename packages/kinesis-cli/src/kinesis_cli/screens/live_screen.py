@@ -17,11 +17,10 @@ from kinesis_cli.output import show_count
 from kinesis_cli.screens.cells import reader_cells, shard_cells, stream_cells, stream_head
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import KinesisError
-from kinesis_credentials import CredentialsError
 
 RIGHT = {"RECORDS/S", "BYTES/S", "SHARDS", "CONSUMERS", "RETENTION", "LAG", "SPEED", "OUT"}
 """Headings above numbers."""
-_EXPECTED = (KinesisError, CredentialsError, OSError)
+_EXPECTED = (KinesisError, OSError)
 """Errors that users can act on, or that pass. They are shown, and the call is made again."""
 
 

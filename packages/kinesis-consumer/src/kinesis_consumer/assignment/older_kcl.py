@@ -107,8 +107,9 @@ class OlderWorkers:
         return GroupStateError(
             f"Table {self.table} is shared with workers of a KCL 1.x or 2.x, or of a KCL 3.x that has not completed its migrations. They do "
             "not let a leader of this group assign leases. Stop them, or first upgrade them to KCL 3.5 or later: the upgrade is complete "
-            f"when {MIGRATION} says {_VERSION_3X}, and {_TABLE_MIGRATION}, if that item exists, {_COMPLETE}. "
-            f"[table={self.table} seen={'; '.join(seen)}]"
+            f"when {MIGRATION} says {_VERSION_3X}, and {_TABLE_MIGRATION}, if that item exists, {_COMPLETE}.",
+            table=self.table,
+            seen="; ".join(seen),
         )
 
 
@@ -153,7 +154,8 @@ def _known(item: Item, name: str, known: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise GroupStateError(
             f"Attribute {name!r} of item {item.get(LEASE_KEY)!r} says how the group coordinates. It is {value!r}, which this version does not "
-            f"know. Use a newer version of kinesis-consumer. [known={', '.join(known)}]"
+            f"know. Use a newer version of kinesis-consumer.",
+            known=", ".join(known),
         )
     return value
 

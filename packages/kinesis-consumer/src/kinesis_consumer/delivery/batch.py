@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import define, field, frozen
 
+from kinesis_consumer.words import in_words_of_groups
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.planning import ShardPage
 from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
@@ -136,6 +137,7 @@ class Batch:
         for part in self._pages:
             yield builder.build(part.page, name, self.shard_id, self.stream, part.end.first_skip)
 
+    @in_words_of_groups()
     def commit(self) -> None:
         """
         Commit the batch: its records are processed, and no worker gets them again. Idempotent.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from kinesis_consumer.delivery.feed import Feed
 from kinesis_consumer.delivery.positions import OpenBatch, open_batch, read_emptiness, starts_at_a_time
-from kinesis_consumer.errors import NEW_LEASES
 from kinesis_consumer.leases import HeldLease
 from kinesis_core.errors import InvalidRequestError, StreamRecreatedError
 from kinesis_core.leases import AT_TIMESTAMP, STARTING_TIME, Lease
 from kinesis_core.model import At, AtTimestamp, ShardOffset, TrimHorizon
+from kinesis_credentials import Advice
 
 
 def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[ShardOffset, OpenBatch | None]:
@@ -48,7 +48,10 @@ def refused_position(lease: Lease, stream: str, error: InvalidRequestError) -> S
     """Return the error of a lease whose position Kinesis refuses: a record of another stream."""
     return StreamRecreatedError(
         f"Kinesis refuses the position of the lease of {lease.shard_id}: no stream {stream} of now had this record. It was deleted and "
-        f"created again, or somebody has changed the lease. {NEW_LEASES} ({error}) [stream={stream} shard={lease.shard_id}]"
+        f"created again, or somebody has changed the lease. ({error.what})",
+        advice=Advice.START_ANEW,
+        stream=stream,
+        shard=lease.shard_id,
     )
 
 

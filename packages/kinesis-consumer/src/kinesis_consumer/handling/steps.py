@@ -124,14 +124,13 @@ class Handling:
 
     def _error(self, batch: Batch, failure: str, advice: str) -> HandlerError:
         """Return the error of a failure. The text of the user's exception is not in it: it may hold data of records."""
-        facts = f"[stream={batch.stream} shard={batch.shard_id} batch={batch.id}]"
         fate = "not committed, and is delivered again"
         if batch.is_committed:  # by the handler itself
             fate = "committed"
         elif batch.may_be_committed:
             fate = "not committed, and is delivered again, unless the handler's own commit was written"
-        message = f"{failure}. The batch is {fate}. {advice} {facts}"
-        return HandlerError(message, batch.stream, batch.shard_id, str(batch.id), self.retries + 1)
+        what = f"{failure}. The batch is {fate}. {advice}"
+        return HandlerError(what, batch.stream, batch.shard_id, str(batch.id), self.retries + 1)
 
 
 def _describe(unit: Unit) -> str:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from kinesis_consumer.errors import NEW_LEASES, GroupStateError
+from kinesis_consumer.errors import GroupStateError
 from kinesis_core.errors import StreamRecreatedError
 from kinesis_core.leases import Lease, earlier_streams
 from kinesis_core.model import Shard, by_id, show_time
+from kinesis_credentials import Advice
 
 
 def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[[], Iterable[Shard]]) -> None:
@@ -27,13 +28,16 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
     if earlier:
         raise StreamRecreatedError(
             f"The leases are of a stream {name} created at {_created(earlier[-1])}. This one was created at {_created(stream)}: it was "
-            f"deleted and created again, and the leases do not apply to it. {NEW_LEASES} [stream={name}]"
+            "deleted and created again, and the leases do not apply to it.",
+            advice=Advice.START_ANEW,
+            stream=name,
         )
     others = sorted({str(lease.stream) for lease in leases if lease.stream_id is None} - {stream, "None"})
     if others:
         raise GroupStateError(
             f"The leases are of the stream {others[0]}, and the group is opened with {stream}. Open it with its stream, or give the "
-            f"group another application name. [stream={name}]"
+            "group another application name.",
+            stream=name,
         )
     unsaid = [lease for lease in leases if lease.stream is None and lease.hash_range is not None]
     listing = by_id(list_shards()) if unsaid else {}
@@ -42,7 +46,9 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
         if shard is not None and lease.hash_range != (shard.hash_start, shard.hash_end):
             raise StreamRecreatedError(
                 f"The lease of {lease.shard_id} has other hash keys than the shard: the stream was deleted and created again since the "
-                f"lease was made, and the leases do not apply to it. {NEW_LEASES} [stream={name}]"
+                "lease was made, and the leases do not apply to it.",
+                advice=Advice.START_ANEW,
+                stream=name,
             )
 
 

@@ -63,7 +63,7 @@ class DynamoTable:
         Raises:
             CredentialsError: There are no credentials.
         """
-        client = open_client(connection, name, endpoint_url, clock, named_by="Argument 'application'")
+        client = open_client(connection, name, endpoint_url, clock)
         return cls(client, OwnerIndex.OF_ALL_TABLES if with_index else OwnerIndex.OF_NEW_TABLES)
 
     @property
@@ -80,7 +80,7 @@ class DynamoTable:
         return self.client.call(
             "GetItem",
             lambda: _read(self._boto.get_item(**self._address(key), ConsistentRead=True).get("Item")),
-            f"item={key}",
+            item=key,
         )
 
     def keys_of_owner(self, owner: str) -> list[str]:
@@ -101,7 +101,7 @@ class DynamoTable:
             "Item": item_to_dynamodb({**item, LEASE_KEY: key}),
             **condition_request({LEASE_KEY: None}),
         }
-        written = self.client.call_if_met("PutItem", lambda: self._boto.put_item(**request), f"item={key}")
+        written = self.client.call_if_met("PutItem", lambda: self._boto.put_item(**request), item=key)
         return written is not None
 
     def update(self, update: Update) -> Item | None:
@@ -113,14 +113,12 @@ class DynamoTable:
         return self.client.call_if_met(
             "UpdateItem",
             lambda: item_from_dynamodb(self._boto.update_item(**request)["Attributes"]),
-            f"item={update.key}",
+            item=update.key,
         )
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
         request = {**self._address(key), **condition_request(expect)}
-        deleted = self.client.call_if_met(
-            "DeleteItem", lambda: self._boto.delete_item(**request), f"item={key}"
-        )
+        deleted = self.client.call_if_met("DeleteItem", lambda: self._boto.delete_item(**request), item=key)
         return deleted is not None
 
     def close(self) -> None:
@@ -129,15 +127,16 @@ class DynamoTable:
     def _explain(self, error: ServiceError) -> ServiceError:
         """Return what an error of a query means: the index is missing, or DynamoDB has not made it yet."""
         if "backfilling" in str(error):
-            return UnavailableError(str(error), error.code, error.request_id)
+            return UnavailableError(error.what, error.code, error.request_id, error.advice, **error.where)
         if "index" not in str(error):
             return error
         return InvalidRequestError(
             f"Table {self.name} lacks the index {OWNER_INDEX}, as tables of KCL 1.x and 2.x do. Open the group with "
             "leases=DynamoLeases(add_index=True), which adds it within minutes, as a KCL 3.x does. "
-            f"(DynamoDB: {error.code}, request id {error.request_id or 'none'}) [table={self.name}]",
+            f"(DynamoDB: {error.code}, request id {error.request_id or 'none'})",
             error.code,
             error.request_id,
+            table=self.name,
         )
 
     @property

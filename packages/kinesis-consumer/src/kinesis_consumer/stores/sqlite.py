@@ -137,6 +137,8 @@ class SqliteTable:
         except (ValueError, TypeError, AttributeError) as error:
             raise ServiceError(
                 f"The file of leases {self._file.path} has a malformed item: {error}. Another program has changed it. "
-                f"Restore the file. [file={self._file.path} application={self.name}]",
+                "Restore the file.",
                 code="MalformedItem",
+                file=self._file.path,
+                application=self.name,
             ) from error

@@ -176,13 +176,13 @@ class BotoCaller:
 
         Just after a stream is ACTIVE, some of Kinesis' servers do not know it yet, or take it for one that is CREATING.
         """
-        refusal = translate(action, self._target(where), error)
+        refusal = translate(action, self._where(where), error)
         text = _text_about_stream(error, refusal)
         status = self._status() if text and action != DESCRIBE else ""
         if status not in _USABLE:
             return refusal
         what = f"{refusal.code} (request id {refusal.request_id or 'none'}): {text.rstrip('.')}, but its status is {status}"
-        return not_ready(action, self._target(where), what, refusal.code, refusal.request_id)
+        return not_ready(action, self._where(where), what, refusal.code, refusal.request_id)
 
     def _status(self) -> str:
         """Return the status of the stream by one call; "" if that fails, too."""
@@ -196,12 +196,10 @@ class BotoCaller:
         self, action: str, where: Mapping[str, str], error: Exception, response: Mapping[str, Any]
     ) -> MalformedResponseError:
         endpoint_url, metadata = self.client.meta.endpoint_url, response.get("ResponseMetadata", {})
-        return malformed(action, self._target(where), error, endpoint_url=endpoint_url, metadata=metadata)
+        return malformed(action, self._where(where), error, endpoint_url=endpoint_url, metadata=metadata)
 
-    def _target(self, where: Mapping[str, str]) -> str:
-        return " ".join(
-            f"{name}={value}" for name, value in {"stream": self.arn or self.name, **where}.items()
-        )
+    def _where(self, where: Mapping[str, str]) -> dict[str, str]:
+        return {"stream": self.arn or self.name, **where}
 
     def _note_time(self, response: Mapping[str, Any]) -> None:
         self._service.note(response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date"))

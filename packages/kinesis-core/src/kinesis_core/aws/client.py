@@ -51,7 +51,7 @@ class BotoStreamApi(BotoCaller):
         def parse(response: Mapping[str, Any]) -> StreamSummary:
             summary = _summary(response["StreamDescriptionSummary"], response.get(STRATEGY))
             if summary.status == "CREATING" and not in_any_state:
-                raise not_ready(DESCRIBE, self._target({}), "the stream is CREATING", "CREATING")
+                raise not_ready(DESCRIBE, self._where({}), "the stream is CREATING", "CREATING")
             return summary
 
         ask = self._ask if with_retries else self._ask_once
@@ -71,7 +71,7 @@ class BotoStreamApi(BotoCaller):
             token = read_optional_text(response, "NextToken")
             if not response["Shards"] and not token and "NextToken" not in request:
                 what = "it names no shard of the stream"
-                raise not_ready("ListShards", self._target({}), what, "NoShards")
+                raise not_ready("ListShards", self._where({}), what, "NoShards")
             return [_shard(s) for s in response["Shards"]], token
 
         ask = self._ask if with_retries else self._ask_once

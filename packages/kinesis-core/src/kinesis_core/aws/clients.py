@@ -26,7 +26,7 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.errors import OptionError
 from kinesis_core.native import check_switch
 from kinesis_core.version import __version__
-from kinesis_credentials import cached_session, ensure_credentials, get_credentials, renew_expired
+from kinesis_credentials import Advice, cached_session, ensure_credentials, get_credentials, renew_expired
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 CONNECT_TIMEOUT_S = 5
@@ -122,8 +122,8 @@ def tables_client(
         kinesis_url = _kinesis_url(connection)
         if is_local(kinesis_url):
             raise OptionError(
-                f"Kinesis is at {kinesis_url}, and the table would be in DynamoDB at {client.meta.endpoint_url}. Set {_TABLES_URL} "
-                "(or dynamodbEndpointUrl) to a local DynamoDB, or to this URL if it is meant."
+                f"Kinesis is at {kinesis_url}, and the table would be in DynamoDB at {client.meta.endpoint_url}.",
+                advice=Advice.CHOOSE_TABLES_ENDPOINT,
             )
     return client
 

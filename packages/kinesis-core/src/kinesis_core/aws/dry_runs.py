@@ -30,8 +30,6 @@ from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 
-_ONLY_EXECUTORS = "The driver checks this before a query starts. If only the executors' credentials allow it, set checkPermissions=false."
-
 
 class DryRunApi(Protocol):
     """
@@ -77,11 +75,7 @@ def check_writing(api: DryRunApi) -> None:
     Raises:
         ServiceError: A call is denied.
     """
-    try:
-        _check(lambda: _try_writing(api))
-    except ServiceError as error:
-        message = f"{error} {_ONLY_EXECUTORS}"
-        raise type(error)(message, error.code, error.request_id) from error.__cause__
+    _check(lambda: _try_writing(api))
 
 
 def _check(attempt: Callable[[], None]) -> None:

@@ -26,7 +26,7 @@ from kinesis_core.errors import (
     UnavailableError,
     WireFormatError,
 )
-from kinesis_credentials import CredentialsError, safe_message
+from kinesis_credentials import Advice, CredentialsError, safe_message
 
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 """Errors of a call through botocore. A `CredentialsError` comes up while the call is signed, if keys must be renewed."""
@@ -69,22 +69,19 @@ _BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {
     "RequestLimitExceeded": ThrottledError,
 }
 
-_ADVICE: Mapping[type[ServiceError], str] = {
+_ADVICE: Mapping[type[ServiceError], Advice | str] = {
     StreamNotReadyError: (
         f"The stream is not ready. Calls wait for that for up to {READY_TIMEOUT_S:.0f} s. Check its status, then start again."
     ),
-    StreamNotFoundError: "Check streamName or streamARN, region and account (or endpointUrl).",
+    StreamNotFoundError: Advice.CHECK_STREAM,
     AccessDeniedError: "Allow the IAM action {needed}, or use other credentials.",
     ThrottledError: "Other consumers use up the quota. Add shards, or let the other consumers make fewer calls.",
-    UnavailableError: "Check endpointUrl, region, network and proxy.",
+    UnavailableError: Advice.CHECK_NETWORK,
 }
 _ADVICE_ON_SIGNATURES = "Check the secret key, and the clock of the machine that made the call: it must be right to within 5 minutes."
 _ADVICE_ON_OTHER_CODES = "AWS code {code} is not retried. See https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html"
-ADVICE_BY_CODE: Mapping[str, str] = {
-    "ExpiredTokenException": (
-        "The source of the credentials has no newer ones. Keys in options are never refreshed: pass new keys, or use a "
-        "source that refreshes itself, such as stsRoleArn, awsProfile or the default chain."
-    ),
+ADVICE_BY_CODE: Mapping[str, Advice | str] = {
+    "ExpiredTokenException": Advice.RENEW_KEYS,
     "KMSDisabledException": "The stream's KMS key is disabled: enable it, then restart.",
     "KMSNotFoundException": "The stream's KMS key does not exist: restore it, or encrypt the stream with another key.",
     "KMSInvalidStateException": "The stream's KMS key cannot be used in its present state: cancel its deletion, then restart.",
@@ -94,11 +91,11 @@ ADVICE_BY_CODE: Mapping[str, str] = {
     "IncompleteSignatureException": _ADVICE_ON_SIGNATURES,
 }
 """What to do about a code, where the advice of its class is not enough. The reference page of errors lists it."""
-_ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], str] = {
-    TableNotFoundError: "Check the name of the table (dynamodbTableName), region and account.",
+_ADVICE_ON_DYNAMODB: Mapping[type[ServiceError], Advice | str] = {
+    TableNotFoundError: Advice.CHECK_TABLE,
     AccessDeniedError: _ADVICE[AccessDeniedError],
     ThrottledError: "Raise the table's read or write capacity, or make it on-demand.",
-    UnavailableError: "Check region, network and proxy (and dynamodbEndpointUrl).",
+    UnavailableError: Advice.CHECK_TABLES_NETWORK,
 }
 
 
@@ -117,11 +114,13 @@ def is_final(code: str) -> bool:
     return _BY_CODE.get(code.rpartition("#")[2], AccessDeniedError) is not AccessDeniedError
 
 
-def translate(action: str, target: str, error: Exception, service: str = "Kinesis") -> ServiceError:
+def translate(
+    action: str, where: Mapping[str, str], error: Exception, service: str = "Kinesis"
+) -> ServiceError:
     """
     Return our error for one of `CALL_ERRORS`, raised by a call of *action* of *service*, Kinesis or DynamoDB.
 
-    *target* names the stream and the shard, or the table.
+    *where* names the stream and the shard, or the table.
 
     Raises:
         MemoryError: botocore reports it as a failed call, which would be repeated.
@@ -131,29 +130,30 @@ def translate(action: str, target: str, error: Exception, service: str = "Kinesi
     ):
         raise cause
     if isinstance(error, boto.ClientError):
-        return _from_response(action, target, error.response, service)
+        return _from_response(action, where, error.response, service)
     if isinstance(error, CredentialsError):
-        return _from_credentials(action, target, error, service)
+        return _from_credentials(action, where, error, service)
     if isinstance(error, NotCborError):
-        return WireFormatError(f"{error}. Set wireFormat=json. [{target}]", code=type(error).__name__)
+        return WireFormatError(f"{error}.", type(error).__name__, advice=Advice.USE_JSON, **where)
     kind = (
         UnavailableError if isinstance(error, (boto.HTTPClientError, boto.ConnectionError)) else ServiceError
     )
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
     code = type(error).__name__
-    return kind(_message(action, target, kind, f"{code}: {safe_message(error)}", code, service), code=code)
+    return _failed(kind, f"{code}: {safe_message(error)}", code, "", action, where, service)
 
 
-def not_ready(action: str, target: str, what: str, code: str, request_id: str = "") -> StreamNotReadyError:
+def not_ready(
+    action: str, where: Mapping[str, str], what: str, code: str, request_id: str = ""
+) -> ServiceError:
     """Return the error of a call of *action* on a stream that is not ready yet. *what* says how that shows."""
-    message = _message(action, target, StreamNotReadyError, what, code, "Kinesis")
-    return StreamNotReadyError(message, code=code, request_id=request_id)
+    return _failed(StreamNotReadyError, what, code, request_id, action, where, "Kinesis")
 
 
 def malformed(
     action: str,
-    target: str,
+    where: Mapping[str, str],
     error: Exception,
     service: str = "Kinesis",
     *,
@@ -161,13 +161,14 @@ def malformed(
     metadata: Mapping[str, Any] = _NO_METADATA,
 ) -> MalformedResponseError:
     """Return our error for one of `MALFORMED`, raised over a successful response to *action*, with its *metadata*."""
-    option = "endpointUrl" if service == "Kinesis" else "dynamodbEndpointUrl"
     request_id = str(metadata.get("HTTPHeaders", {}).get("x-amzn-requestid", ""))
     return MalformedResponseError(
         f"{endpoint_url or 'The endpoint'} responded to {action} with a malformed body: {_fault(error)} (request id "
-        f"{request_id or 'none'}). Is {option} a {service} endpoint? A proxy may have responded instead. [{target}]",
-        code="MalformedResponse",
-        request_id=request_id,
+        f"{request_id or 'none'}).",
+        "MalformedResponse",
+        request_id,
+        advice=Advice.CHECK_ENDPOINT if service == "Kinesis" else Advice.CHECK_TABLES_ENDPOINT,
+        **where,
     )
 
 
@@ -175,15 +176,19 @@ def _fault(error: Exception) -> str:
     return f"no valid {error}" if isinstance(error, (KeyError, TypeError)) else str(error)
 
 
-def _from_credentials(action: str, target: str, error: CredentialsError, service: str) -> ServiceError:
+def _from_credentials(
+    action: str, where: Mapping[str, str], error: CredentialsError, service: str
+) -> ServiceError:
     """Return *error* as an error of the call to be signed. A temporary one is retried like an error of the service."""
     kind = UnavailableError if error.retryable else AccessDeniedError
     code = getattr(error, "code", "") or type(error).__name__
-    message = f"{service} {action} failed because it has no valid credentials. {error} [{target}]"
-    return kind(message, code=code, request_id=getattr(error, "request_id", ""))
+    what = f"{service} {action} failed because it has no valid credentials. {error.what}"
+    return kind(what, code, getattr(error, "request_id", ""), error.advice, **where)
 
 
-def _from_response(action: str, target: str, response: Mapping[str, Any], service: str) -> ServiceError:
+def _from_response(
+    action: str, where: Mapping[str, str], response: Mapping[str, Any], service: str
+) -> ServiceError:
     code = str(response.get("Error", {}).get("Code", "")) or "Unknown"
     metadata = response.get("ResponseMetadata", {})
     request_id = str(metadata.get("RequestId", ""))
@@ -197,12 +202,21 @@ def _from_response(action: str, target: str, response: Mapping[str, Any], servic
     what = f"{code} (status {status}, request id {request_id or 'none'}): {text}"
     if kind is ServiceError and name not in ADVICE_BY_CODE and service == "Kinesis":
         what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=name)}"
-    return kind(_message(action, target, kind, what, code, service), code=code, request_id=request_id)
+    return _failed(kind, what, code, request_id, action, where, service)
 
 
-def _message(action: str, target: str, kind: type[ServiceError], what: str, code: str, service: str) -> str:
+def _failed(
+    kind: type[ServiceError],
+    what: str,
+    code: str,
+    request_id: str,
+    action: str,
+    where: Mapping[str, str],
+    service: str,
+) -> ServiceError:
     known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
-    code = code.rpartition("#")[2]
-    advice = ADVICE_BY_CODE.get(code) or known.get(kind, "")
-    advice = advice.format(needed=needed(service.lower(), action, code))
-    return f"{service} {action} failed: {what.rstrip('.')}. {advice} [{target}]".replace("  ", " ")
+    name = code.rpartition("#")[2]
+    advice = ADVICE_BY_CODE.get(name) or known.get(kind, "")
+    if isinstance(advice, str):
+        advice = advice.format(needed=needed(service.lower(), action, name))
+    return kind(f"{service} {action} failed: {what.rstrip('.')}.", code, request_id, advice, **where)

@@ -73,16 +73,16 @@ class BotoSubscribeApi(BotoCaller):
         request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
         connection, metadata = self._ask(
             _ACTION,
-            lambda: self._open(request, self._target(where)),
+            lambda: self._open(request, self._where(where)),
             lambda response: (response[_CONNECTION], response["ResponseMetadata"]),
             Throttles.RAISED,
             **where,
         )
-        events = _events(connection, self._target(where), metadata, with_data)
+        events = _events(connection, self._where(where), metadata, with_data)
         next(events)  # closing a generator that has not started would leave the connection open
         return events
 
-    def _open(self, request: Mapping[str, Any], where: str) -> dict[str, Any]:
+    def _open(self, request: Mapping[str, Any], where: Mapping[str, str]) -> dict[str, Any]:
         try:
             response: dict[str, Any] = self.client.subscribe_to_shard(**request)
         except _BROKEN as error:  # while botocore reads an error, it raises these, too
@@ -103,7 +103,7 @@ def _position(cut: Cut) -> dict[str, str]:
 
 
 def _events(
-    connection: Any, where: str, metadata: Mapping[str, Any], with_data: bool
+    connection: Any, where: Mapping[str, str], metadata: Mapping[str, Any], with_data: bool
 ) -> Generator[SubscribedPage, None, None]:
     with closing(connection):
         yield _OPENED
@@ -114,19 +114,19 @@ def _events(
                 yield decode_event(frame.received, with_data, frame.start, frame.stop)
 
 
-def _pieces(connection: Any, where: str) -> Iterator[bytes]:
+def _pieces(connection: Any, where: Mapping[str, str]) -> Iterator[bytes]:
     try:
         yield from connection.stream()
     except _BROKEN as error:
         raise _broken_off(error, where) from error
 
 
-def _broken_off(error: Exception, where: str) -> UnavailableError:
+def _broken_off(error: Exception, where: Mapping[str, str]) -> UnavailableError:
     code = type(error).__name__
-    return UnavailableError(f"The subscription broke off: {code}: {error}. [{where}]", code)
+    return UnavailableError(f"The subscription broke off: {code}: {error}.", code, **where)
 
 
-def _refusal(frame: Frame, where: str, metadata: Mapping[str, Any]) -> ServiceError:
+def _refusal(frame: Frame, where: Mapping[str, str], metadata: Mapping[str, Any]) -> ServiceError:
     """Return the error that ends an event stream: one that the API documents, or any other."""
     code = frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "Unknown"
     response: Any = {"Error": {"Code": code, "Message": _message_of(frame)}, "ResponseMetadata": metadata}

@@ -20,6 +20,7 @@ from attrs import frozen
 from msgspec import Struct
 
 from kinesis_core.errors import OptionError
+from kinesis_credentials import Advice
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
@@ -115,7 +116,4 @@ def check_http2(find: Callable[[str], object] = find_spec) -> None:
         OptionError: They are not installed.
     """
     if find("httpx2") is None or find("h2") is None:
-        raise OptionError(
-            "HTTP/2 needs packages that are not installed. Run pip install 'kinesis-core[http2]' on the driver and the "
-            "executors, or leave fanOutTransport at HTTP/1.1."
-        )
+        raise OptionError("HTTP/2 needs packages that are not installed.", advice=Advice.INSTALL_HTTP2)

@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import Any
 
 from kinesis_core.errors import OptionError
+from kinesis_credentials import Advice
 
 CBOR_LIMITS: Mapping[str, Any] = {
     "max_depth": 32,  # far more than responses nest
@@ -46,6 +47,5 @@ def check_cbor(load: Callable[[], Any] = _load_cbor2) -> None:
         load().CBORDecoder(BytesIO(), **CBOR_LIMITS)
     except (ImportError, TypeError) as error:
         raise OptionError(
-            "CBOR needs a package that is not installed, or too old. Run pip install 'kinesis-core[cbor]' on the driver and the executors, "
-            "or leave wireFormat at json."
+            "CBOR needs a package that is not installed, or too old.", advice=Advice.INSTALL_CBOR
         ) from error

@@ -41,6 +41,7 @@ from kinesis_core.model import (
     TrimHorizon,
     position_in,
 )
+from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 
 _SHOWN = 20
@@ -66,20 +67,19 @@ def application_tables(connection: Connection, endpoint_url: str | None = None) 
 
 
 def resume_from_applications(
-    position: StartingPosition, apis: Mapping[str, StreamApi], open_application: OpenTable, label: str
+    position: StartingPosition, apis: Mapping[str, StreamApi], open_application: OpenTable
 ) -> StartingPosition:
     """
     Return *position* with what the lease tables say in the place of KCL applications. Each table is read once.
 
     Args:
         apis: The streams that are read, by the name or ARN that the user gave.
-        label: The name of the option in errors.
 
     Raises:
         OptionError: A table does not exist, is no lease table, has no lease of a stream, or does not say where a shard continues.
         ServiceError: DynamoDB refuses, or cannot be reached.
     """
-    found = {stream: position_in(stream, apis, position, label) for stream in apis}
+    found = {stream: position_in(stream, apis, position, Setting.START) for stream in apis}
     given = {stream: each for stream, each in found.items() if isinstance(each, KclApplication)}
     if not given:
         return position
@@ -88,11 +88,11 @@ def resume_from_applications(
     for stream, application in given.items():
         key = application.table, application.region
         if key not in tables:
-            tables[key] = _Table.read(open_application(application), label)
+            tables[key] = _Table.read(open_application(application))
             warn_of_workers(application.table, tables[key].leases, tables[key].others, apis[stream].now_ms())
         readers = [s for s, each in given.items() if (each.table, each.region) == key]
         leases = tables[key].leases_of(stream, apis[stream], readers)
-        resumed[stream] = ForeignCheckpoint(_cuts(application, leases, f"{label}: table {application.table}"))
+        resumed[stream] = ForeignCheckpoint(_cuts(application, leases))
         log.info("table.read", table=application.table, stream=stream, leases=len(leases))
     return PerStream(resumed)
 
@@ -102,48 +102,48 @@ class _Table:
     """What a lease table holds."""
 
     name: str
-    label: str
-    """What errors begin with."""
     leases: Sequence[Lease]
     others: Sequence[Item]
     """Items that coordinate the workers."""
 
     @staticmethod
-    def read(table: ScannedTable, option: str) -> _Table:
-        label = f"{option}: table {table.name}"
+    def read(table: ScannedTable) -> _Table:
         try:
             items = table.scan()
         except TableNotFoundError as error:
-            raise OptionError(
-                f"{label} does not exist. A KCL application has a lease table of its own name, unless it sets another one. Check the "
-                f"name, the region and the account. {error}"
+            raise _unusable(
+                table.name,
+                "does not exist. A KCL application has a lease table of its own name, unless it sets another one. Check the name, "
+                f"the region and the account. {error.what}",
             ) from error
         try:
             read = [item_from_dynamodb(item) for item in items]
             keyed = [item for item in read if LEASE_KEY in item]
             leases = [read_lease(item) for item in keyed if is_lease(item)]
         except (LeaseItemError, ValueError, TypeError) as error:
-            raise OptionError(f"{label} is damaged: {error}.") from error
+            raise _unusable(table.name, f"is damaged: {error}.") from error
         if len(keyed) < len(items):
             names = ", ".join(sorted(next(item for item in read if LEASE_KEY not in item)))
-            raise OptionError(
-                f"{label} is not a lease table of the KCL: it has an item without {LEASE_KEY} ({names})."
+            raise _unusable(
+                table.name, f"is not a lease table of the KCL: it has an item without {LEASE_KEY} ({names})."
             )
         if not leases:
-            raise OptionError(
-                f"{label} has no leases: the application has read nothing, or it is another table. Give another starting position, "
-                "such as TRIM_HORIZON."
+            raise _unusable(
+                table.name,
+                "has no leases: the application has read nothing, or it is another table. Give another starting position, such as "
+                "TRIM_HORIZON.",
             )
-        return _Table(table.name, label, leases, [item for item in keyed if not is_lease(item)])
+        return _Table(table.name, leases, [item for item in keyed if not is_lease(item)])
 
     def leases_of(self, stream: str, api: StreamApi, readers: Sequence[str]) -> list[Lease]:
         """Return the leases of one stream. *readers* are the streams that shall continue from this table."""
         unnamed = [lease for lease in self.leases if lease.stream is None]
         leases = unnamed if len(unnamed) == len(self.leases) else self._find(stream, api)
         if len(readers) > 1 and any(lease.stream is None for lease in leases):
-            raise OptionError(
-                f"{self.label} has the leases of one stream, without its name, and the query reads {len(readers)} streams from it. "
-                f'Give the position by stream: {{"{stream}": {{"kclApplication": "{self.name}"}}, ...}}.'
+            raise _unusable(
+                self.name,
+                f"has the leases of one stream, without its name, and {len(readers)} streams start from it. "
+                f'Give the position by stream: {{"{stream}": {{"kclApplication": "{self.name}"}}, ...}}.',
             )
         return leases
 
@@ -152,20 +152,22 @@ class _Table:
         now = identify_stream(summary.arn, summary.created_ms)
         earlier = earlier_streams(self.leases, now)
         if earlier:
-            raise OptionError(
-                f"{self.label} has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
-                f"again since. Its shards and records are others. Give another starting position. [stream={stream}]"
+            raise _unusable(
+                self.name,
+                f"has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
+                "again since. Its shards and records are others. Give another starting position.",
+                stream=stream,
             )
         leases = leases_of_stream(self.leases, now)
         if not leases:
             shown = ", ".join(sorted({str(lease.stream) for lease in self.leases})[:_SHOWN])
-            raise OptionError(
-                f"{self.label} has no lease of this stream. It has leases of {shown}. [stream={stream}]"
+            raise _unusable(
+                self.name, f"has no lease of this stream. It has leases of {shown}.", stream=stream
             )
         return leases
 
 
-def _cuts(application: KclApplication, leases: Iterable[Lease], label: str) -> dict[str, Any]:
+def _cuts(application: KclApplication, leases: Iterable[Lease]) -> dict[str, Any]:
     """Return where each shard continues. What the user gives takes precedence."""
     cuts: dict[str, Any] = {}
     unknown: list[Lease] = []
@@ -175,7 +177,7 @@ def _cuts(application: KclApplication, leases: Iterable[Lease], label: str) -> d
             unknown.append(lease)
         cuts[lease.shard_id] = cut
     if unknown:
-        raise _unknown_error(application, sorted(unknown, key=lambda lease: lease.shard_id), label)
+        raise _unknown_error(application, sorted(unknown, key=lambda lease: lease.shard_id))
     return {**cuts, **application.cuts}
 
 
@@ -192,14 +194,19 @@ def lease_cut(lease: Lease) -> Cut | None:
     return None if lease.starting_ms is None else AtTimestamp(lease.starting_ms)
 
 
-def _unknown_error(application: KclApplication, leases: Sequence[Lease], label: str) -> OptionError:
+def _unknown_error(application: KclApplication, leases: Sequence[Lease]) -> OptionError:
     words = "/".join(sorted({lease.checkpoint.number for lease in leases}))
     shards = [lease.shard_id for lease in leases]
     shown = ", ".join(shards[:_SHOWN]) + (f" and {len(shards) - _SHOWN} more" if len(shards) > _SHOWN else "")
-    return OptionError(
-        f"{label} has the word {words} for {shown}: the application has no checkpoint in these shards, and the table does not hold the "
+    return _unusable(
+        application.table,
+        f"has the word {words} for {shown}: the application has no checkpoint in these shards, and the table does not hold the "
         "time at which it began there. Add a position for each of them, for example "
         f'{{"kclApplication": "{application.table}", "{shards[0]}": "AT_TIMESTAMP 2026-01-31T09:00:00Z"}} with the time at which '
         "the application began (for AT_TIMESTAMP, the time in its configuration). TRIM_HORIZON reads all records of the shard, LATEST "
-        "skips those that are in it now."
+        "skips those that are in it now.",
     )
+
+
+def _unusable(table: str, why: str, **where: Any) -> OptionError:
+    return OptionError(f"names a KCL application, whose table {table} {why}", about=Setting.START, **where)

@@ -80,7 +80,7 @@ class LeaseTable(TableClient):
         response = self.call_if_met(
             "UpdateItem",
             lambda: self.client.update_item(TableName=self.name, Key={LEASE_KEY: {"S": key}}, **request),
-            f"lease={key}",
+            lease=key,
         )
         return response is not None
 
@@ -108,17 +108,15 @@ def open_client(
     name: str,
     endpoint_url: str | None = None,
     clock: Clock | None = None,
-    *,
-    named_by: str,
 ) -> TableClient:
     """
-    Return a client of table *name*, which *named_by* names, for all of its items. Else as `open_table`.
+    Return a client of table *name* for all of its items. Else as `open_table`.
 
     Raises:
         CredentialsError: There are no credentials.
     """
     client, policy, clock, rng = _parts(connection, endpoint_url, clock)
-    return TableClient(name, client, policy, clock, rng, named_by)
+    return TableClient(name, client, policy, clock, rng)
 
 
 def _parts(

@@ -30,6 +30,7 @@ from kinesis_core.leases.table_facts import (
     index_request,
     read_table,
 )
+from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
 CREATION_S = 60.0
@@ -51,8 +52,6 @@ class TableClient:
     policy: RetryPolicy
     clock: Clock
     rng: random.Random
-    named_by: str = "Option 'dynamodbTableName'"
-    """What names the table, for errors."""
     _budget: RetryBudget = field(factory=RetryBudget, init=False)
 
     def prepare(self, patience_s: float = CREATION_S, index: OwnerIndex = OwnerIndex.NONE) -> None:
@@ -78,33 +77,34 @@ class TableClient:
             now_s = self.clock.now_s()
             if now_s - start_s >= patience_s:
                 raise UnavailableError(
-                    f"DynamoDB is still {missing}. It is used as soon as it is active. [table={self.name}]",
+                    f"DynamoDB is still {missing}. It is used as soon as it is active.",
                     code="CREATING",
+                    table=self.name,
                 )
             if now_s == start_s or now_s - logged_s >= _LOG_S:
                 logged_s = now_s
                 log.info("table.awaited", table=self.name, reason=missing, waited_s=round(now_s - start_s))
             self.clock.sleep(_POLL_S)
 
-    def call(self, operation: str, call: Callable[[], T], where: str = "") -> T:
+    def call(self, operation: str, call: Callable[[], T], **where: str) -> T:
         """
         Return the result of *call*, one attempt at *operation*. *where* names the item for errors.
 
         Raises:
             ServiceError: DynamoDB refuses, or its response is malformed.
         """
-        target = f"table={self.name} {where}".rstrip()
+        where = {"table": self.name, **where}
         try:
             return call()
         except CALL_ERRORS as error:
-            raise translate(operation, target, error, "DynamoDB") from error
+            raise translate(operation, where, error, "DynamoDB") from error
         except MALFORMED as error:
-            raise malformed(operation, target, error, "DynamoDB") from error
+            raise malformed(operation, where, error, "DynamoDB") from error
 
-    def call_if_met(self, operation: str, call: Callable[[], T], where: str = "") -> T | None:
+    def call_if_met(self, operation: str, call: Callable[[], T], **where: str) -> T | None:
         """Return the result of *call*, a write with a condition; None if the condition is not met. Raises as `call` does."""
         try:
-            return self.call(operation, call, where)
+            return self.call(operation, call, **where)
         except ServiceError as error:
             if error.code != "ConditionalCheckFailedException":
                 raise
@@ -168,9 +168,10 @@ class TableClient:
     def _check_key(self, table: TableFacts) -> None:
         if not table.has_key:
             raise TableLayoutError(
-                f"{self.named_by} names a table with the key {', '.join(table.keys)}; the key of a lease table is "
-                f"{LEASE_KEY}, a string. Name another table: a missing one is created. [table={self.name}]",
+                f"The key of the table is {', '.join(table.keys)}; that of a lease table is {LEASE_KEY}, a string.",
                 table.keys,
+                advice=Advice.NAME_ANOTHER_TABLE,
+                table=self.name,
             )
 
     def _call_with_retries(self, operation: str, call: Callable[[], T]) -> T:

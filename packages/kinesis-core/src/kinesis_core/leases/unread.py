@@ -113,7 +113,7 @@ def last_before(
     Raises:
         ServiceError: A call to Kinesis failed for good, or is throttled again and again.
     """
-    stoppable = StoppableClock(clock, is_closed, lambda: UnavailableError("The query stops.", "STOPPED"))
+    stoppable = StoppableClock(clock, is_closed, lambda: UnavailableError("Reading stops.", "STOPPED"))
     record = _Search(_calls(api, shard_id, stoppable), until_ms).last()
     return OLDEST if record is None else LeaseCheckpoint(record.sequence_number, ALL_USER_RECORDS)
 

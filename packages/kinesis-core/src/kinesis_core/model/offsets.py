@@ -30,6 +30,7 @@ from attrs import evolve, field, frozen
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_credentials import Advice
 
 
 @frozen
@@ -200,23 +201,21 @@ class Offset:
         version = value.get("version") if isinstance(value, dict) else None
         if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
             raise OffsetError(
-                f"The checkpoint holds an offset of version {_show(version)}; this release reads version {VERSION}. "
-                "Use the release that wrote it, or a new checkpoint directory."
+                f"The saved offset has version {_show(version)}; this release reads version {VERSION}. Use the release that wrote it.",
+                advice=Advice.START_ANEW,
             )
         unknown = _unknown_field(value)
         if unknown is not None:
             raise OffsetError(
-                f"The checkpoint holds an offset with the field {unknown}, which this release does not know. Use the release that "
-                "wrote it. If somebody added the field, restore the checkpoint directory, or start with a new one."
+                f"The saved offset has the field {unknown}, which this release does not know. Use the release that wrote it, unless "
+                "somebody added the field.",
+                advice=Advice.RESTORE,
             )
         try:
             streams = _object(value.get("streams"), "'streams' is")
             return Offset({name: _part(name, _stream_from_json, stream) for name, stream in streams.items()})
         except OffsetError as error:
-            raise OffsetError(
-                f"The checkpoint holds a damaged offset ({error!s}). Restore the checkpoint directory, "
-                "or start with a new one."
-            ) from error
+            raise OffsetError(f"The saved offset is damaged ({error}).", advice=Advice.RESTORE) from error
 
 
 def _unknown_field(value: dict[str, Any]) -> str | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from attrs import field, frozen
 
 from kinesis_core.errors import OptionError
 from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_credentials.advice import Advice, Setting
 
 
 @frozen
@@ -76,27 +78,28 @@ EndingPosition = Latest | AtTimestamp | PerShard | PerStream
 
 
 def position_in(
-    stream: str, streams: Collection[str], position: StartingPosition, option: str
+    stream: str, streams: Collection[str], position: StartingPosition, setting: Setting
 ) -> OneStreamStart | KclApplication:
     """
-    Return the part of *position* that applies to *stream*, one of the *streams* that the query reads.
+    Return the part of *position* that applies to *stream*, one of the *streams* that are read.
 
-    Streams are given by name or ARN. *option* is the name of the option in errors.
+    Streams are given by name or ARN. *position* is the value of *setting*.
 
     Raises:
-        OptionError: *position* has no entry for *stream*, or has entries for streams that the query does not read.
+        OptionError: *position* has no entry for *stream*, or has entries for streams that are not read.
     """
     found = position
     if isinstance(position, PerStream):
-        found = _chosen(stream, streams, position, option)
+        found = _chosen(stream, streams, position, setting)
     if isinstance(found, ForeignCheckpoint) and found.stream not in (None, stream, _name(stream)):
         raise OptionError(
-            f"{option} is the checkpoint of stream '{found.stream}'; the query reads '{stream}'."
+            f"is the checkpoint of stream '{found.stream}'; the stream to read is '{stream}'.", about=setting
         )
     if found is position and len(streams) > 1 and _names_shards(found):
         raise OptionError(
-            f"{option} accepts positions by shard for one stream only; got {len(streams)} streams, whose shards have the "
-            f'same ids. Give them by stream: {{"{stream}": {{...}}, ...}}.'
+            f"accepts positions by shard for one stream only; got {len(streams)} streams, whose shards have the same ids. "
+            f'Give them by stream: {{"{stream}": {{...}}, ...}}.',
+            about=setting,
         )
     return found  # type: ignore[return-value] # a PerStream holds no other PerStream
 
@@ -106,27 +109,20 @@ def _names_shards(position: StartingPosition) -> bool:
     return is_map or (isinstance(position, KclApplication) and bool(position.cuts))
 
 
-def _chosen(stream: str, streams: Collection[str], position: PerStream, option: str) -> StartingPosition:
+def _chosen(stream: str, streams: Collection[str], position: PerStream, setting: Setting) -> StartingPosition:
     unknown = sorted(set(position.positions) - {known for s in streams for known in (s, _name(s))})
     if unknown:
         raise OptionError(
-            f"{option} names streams that the query does not read: {', '.join(unknown)}. "
-            f"It reads {', '.join(sorted(streams))}."
+            f"names streams that are not read: {', '.join(unknown)}. Those to read are {', '.join(sorted(streams))}.",
+            about=setting,
         )
     found = position.positions.get(stream) or position.positions.get(_name(stream))
     if found is None:
-        raise OptionError(f"{option} has positions by stream, but no position for '{stream}'. Add one.")
+        raise OptionError(f"has positions by stream, but no position for '{stream}'. Add one.", about=setting)
     return found
 
 
-PositionNames = tuple[str, str]
-"""What errors call the start and the end of a read."""
-OPTION_NAMES = ("Option 'startingPosition'", "Option 'endingPosition'")
-
-
-def check_times(
-    streams: Collection[str], start: StartingPosition, end: EndingPosition, names: PositionNames
-) -> None:
+def check_times(streams: Collection[str], start: StartingPosition, end: EndingPosition) -> None:
     """
     Check before any call that a read of *streams* does not start at a later time than it ends.
 
@@ -136,19 +132,17 @@ def check_times(
         OptionError: In every stream all shards start after their end.
     """
     for stream in streams:
-        first = position_in(stream, streams, start, names[0])
-        last = position_in(stream, streams, end, names[1])
+        first = position_in(stream, streams, start, Setting.START)
+        last = position_in(stream, streams, end, Setting.END)
         if not (isinstance(first, AtTimestamp) and isinstance(last, AtTimestamp) and is_past(first, last)):
             return
-    raise order_error(str(first), str(last), f"stream={stream}", names)
+    raise order_error(str(first), str(last), stream=stream)
 
 
-def order_error(start: str, end: str, where: str, names: PositionNames) -> OptionError:
+def order_error(start: str, end: str, **where: Any) -> OptionError:
     """Return the error of a read that starts after its end."""
-    return OptionError(
-        f"The start of the read, {start}, is after its end, {end}. "
-        f"Exchange both, or correct one: {names[0]}, {names[1]}. [{where}]"
-    )
+    what = f"The start of the read, {start}, is after its end, {end}."
+    return OptionError(what, advice=Advice.CHANGE_ORDER, **where)
 
 
 def is_past(start: Cut | Latest, end: Cut | Latest) -> bool:

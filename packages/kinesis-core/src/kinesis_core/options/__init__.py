@@ -57,6 +57,7 @@ from kinesis_core.options.spark_tables import (
     options_of_read,
 )
 from kinesis_core.options.table import OptionTable, Values
+from kinesis_core.options.words import SPARK
 
 __all__ = [
     "Alternatives",
@@ -75,6 +76,7 @@ __all__ = [
     "OptionTable",
     "Origin",
     "Parser",
+    "SPARK",
     "SPARK_OPTIONS",
     "STREAM_ARN",
     "STREAM_NAME",

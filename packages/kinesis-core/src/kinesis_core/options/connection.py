@@ -295,7 +295,7 @@ def _read_stream_region(values: Values, credentials: CredentialSpec, *, has_regi
             endpoint_url=values[ENDPOINT_URL],
         )
     except CredentialsError as error:
-        raise OptionError(str(error)) from error
+        raise OptionError(error.what, advice=error.advice) from error
 
 
 def _read_wire_format(values: Values) -> WireFormat:

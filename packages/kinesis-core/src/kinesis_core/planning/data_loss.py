@@ -34,6 +34,7 @@ from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_state import ShardState, Unsettled
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.shards import VISIT_PAGES
+from kinesis_credentials import Advice
 
 Find = Callable[[ShardOffset], ShardOffset]
 """Finds where a batch ends in one shard, given where it starts; the start itself where nothing is new."""
@@ -186,9 +187,12 @@ class DataLoss:
         oldest = page.records[0] if page.records else None
         if state.cache.absent == doubt.cut and never_was(doubt, oldest):
             raise OffsetError(
-                f"The checkpoint holds an offset at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older "
-                "records, and those expire first. Restore the checkpoint directory, or start with a new one. "
-                f"[stream={self.facts.name} shard={state.shard_id} cut={doubt.cut}]"
+                f"The saved offset is at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older records, "
+                "and those expire first.",
+                advice=Advice.RESTORE,
+                stream=self.facts.name,
+                shard=state.shard_id,
+                cut=doubt.cut,
             )
         loss = judge(doubt, oldest, self.facts.current_kept_hours, state.calls.now_ms)
         # The shard may have stalled, and can be read again since the oldest record was looked for.

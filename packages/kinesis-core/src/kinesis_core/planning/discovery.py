@@ -35,6 +35,7 @@ from kinesis_core.model import (
     first_hole,
     index_children,
 )
+from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -171,8 +172,13 @@ class Discovery:
             count, self._refused = self._refused + 1, 0
             raise StaleListingError(
                 f"Stream {self.stream}: ListShards left out shards in each of {count} listings over {sum(PAUSES_S):.0f} s: {hole.what}. "
-                "No record was skipped. Start the query again. If the error comes back, check the output of "
-                f"`aws kinesis list-shards`, and report a shard that is missing there to AWS. [stream={self.stream}]"
+                "No record was skipped.",
+                advice=(
+                    Advice.START_AGAIN,
+                    "If the error comes back, check the output of `aws kinesis list-shards`, and report a shard that is missing "
+                    "there to AWS.",
+                ),
+                stream=self.stream,
             )
         self._refused, self._refused_s = self._refused + 1, self.clock.now_s()
         log.info("listing.refused", stream=self.stream, reason=hole.what, responses=self._refused)

@@ -14,7 +14,6 @@ from kinesis_core.errors import DataLossError
 from kinesis_core.model import (
     HOUR_MS,
     MIN_RETENTION_HOURS,
-    OPTION_NAMES,
     After,
     At,
     AtTimestamp,
@@ -27,6 +26,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.evidence import Evidence
 from kinesis_core.shards import STALLED_PAGES
+from kinesis_credentials.advice import Advice, Setting
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -231,8 +231,6 @@ class LossReport:
     stream: str
     is_fatal: bool
     """Whether a loss stops the query."""
-    start_name: str = OPTION_NAMES[0]
-    """What errors call the start of a read."""
     count: int = field(default=0, init=False)
     """How many losses were logged since the query started."""
     _expired_starts: set[AtTimestamp] = field(factory=set, init=False)
@@ -248,8 +246,11 @@ class LossReport:
         if self.is_fatal:
             raise DataLossError(
                 f"Shard {shard_id} of {self.stream}: {what}. Expired records do not come back: a longer retention keeps only what "
-                "is left. failOnDataLoss=false continues with the oldest record left and skips the expired ones for good. Or start "
-                f"with a new checkpoint. [stream={self.stream} shard={shard_id} cut={started.cut}]"
+                "is left.",
+                advice=Advice.SKIP_LOST,
+                stream=self.stream,
+                shard=shard_id,
+                cut=started.cut,
             )
         with self._counting:
             self.count += 1
@@ -267,9 +268,12 @@ class LossReport:
         asked_at, left = show_time(asked.epoch_ms), show_time(-(-left_ms // 1000) * 1000)
         if self.is_fatal:
             raise DataLossError(
-                f"{self.start_name} asks for the records since {asked_at}. Those that arrived before {left} have expired, or may "
-                f"have: the retention is {hours} h. Start at TRIM_HORIZON, or at that time or later. failOnDataLoss=false "
-                f"starts at the oldest record left. [stream={self.stream} shard={shard_id}]"
+                f"asks for the records since {asked_at}. Those that arrived before {left} have expired, or may have: the retention "
+                f"is {hours} h.",
+                about=Setting.START,
+                advice=Advice.SKIP_EXPIRED,
+                stream=self.stream,
+                shard=shard_id,
             )
         with self._counting:
             if asked in self._expired_starts:

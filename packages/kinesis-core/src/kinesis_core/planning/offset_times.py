@@ -10,6 +10,7 @@ from kinesis_core.errors import OffsetError
 from kinesis_core.model import HOUR_MS, AtTimestamp, Listing, ShardEnd, ShardOffset, StreamOffset, show_time
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_facts import StreamFacts
+from kinesis_credentials import Advice
 
 TIME_MARGIN_MS = 60_000
 """How far ahead of the service's clock a start may be. Kinesis knows no record of then, and what came until then would be skipped."""
@@ -59,9 +60,11 @@ class OffsetTimes:
         facts = self.facts
         if epoch_ms is not None and facts.is_ahead(epoch_ms, margin_ms):
             raise OffsetError(
-                f"The checkpoint holds an offset of {shard_id} in which {name} is {show_time(epoch_ms)}, which is later than now: the "
-                f"service's clock is at {show_time(facts.api.now_ms())}. Restore the checkpoint directory, or start with a new "
-                f"one. [stream={facts.name} shard={shard_id}]"
+                f"In the saved offset of {shard_id}, {name} is {show_time(epoch_ms)}, which is later than now: the service's clock "
+                f"is at {show_time(facts.api.now_ms())}.",
+                advice=Advice.RESTORE,
+                stream=facts.name,
+                shard=shard_id,
             )
 
     def plausible(self, end: ShardOffset) -> ShardOffset:

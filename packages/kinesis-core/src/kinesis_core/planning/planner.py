@@ -12,11 +12,9 @@ from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
     HOUR_MS,
-    OPTION_NAMES,
     KclApplication,
     Offset,
     OneStreamStart,
-    PositionNames,
     RangeGroup,
     ShardOffset,
     ShardRange,
@@ -33,6 +31,7 @@ from kinesis_core.planning.shares import Shares, divide_limits
 from kinesis_core.planning.skew import Skew
 from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import Draft, StreamPlanner
+from kinesis_credentials.advice import Advice, Setting
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -61,7 +60,6 @@ class Planner:
         apis: Mapping[str, StreamApi],
         settings: PlanSettings | None = None,
         *,
-        names: PositionNames = OPTION_NAMES,
         threads: int = 8,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -69,11 +67,10 @@ class Planner:
         self._clock = clock or SystemClock()
         self._lanes = Lanes(threads) if threads > 1 else None
         self._settings = settings or PlanSettings()
-        self._names = names
         run_all = self._lanes.run_all if self._lanes else map
         rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
         self._streams = {
-            name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all, names)
+            name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all)
             for name, api in sorted(apis.items())
         }
         turns = {name: planner.states.turns for name, planner in self._streams.items()}
@@ -94,7 +91,7 @@ class Planner:
             DataLossError: A record that it names has left the stream, and a loss stops the query. Where a time is the start,
                 the first plan raises it.
         """
-        starts = self._by_stream(position, self._names[0])
+        starts = self._by_stream(position, Setting.START)
         self._is_whole = True
         return Offset({name: begin(self._streams[name], start) for name, start in starts.items()})
 
@@ -131,9 +128,9 @@ class Planner:
             DataLossError: Records after *start* have left the stream, or may have, and a loss stops the query.
         """
         self._check(start)
-        ends = self._by_stream(position, self._names[1])
+        ends = self._by_stream(position, Setting.END)
         if started_at is not None:
-            self._check_order(start, self._by_stream(started_at, self._names[0]), ends)
+            self._check_order(start, self._by_stream(started_at, Setting.START), ends)
         started_s = self._clock.now_s()
         ended = Offset({n: end(self._streams[n], start.streams[n], at) for n, at in ends.items()})
         self._schedule.last_plan = LastPlan(self._clock.now_s() - started_s)
@@ -180,8 +177,8 @@ class Planner:
         if self._lanes:
             self._lanes.close()
 
-    def _by_stream(self, position: StartingPosition, label: str) -> dict[str, OneStreamStart]:
-        found = {name: position_in(name, self._streams, position, label) for name in self._streams}
+    def _by_stream(self, position: StartingPosition, setting: Setting) -> dict[str, OneStreamStart]:
+        found = {name: position_in(name, self._streams, position, setting) for name in self._streams}
         return {name: _resumed(each) for name, each in found.items()}
 
     def _check_order(
@@ -255,8 +252,9 @@ class Planner:
     def _check(self, offset: Offset) -> None:
         if set(offset.streams) != set(self._streams):
             raise OffsetError(
-                f"The checkpoint is of the streams {sorted(offset.streams)}, and the query reads {sorted(self._streams)}. "
-                "Name the same streams in the same way (name or ARN), or use a new checkpoint directory."
+                f"The saved offset is of the streams {sorted(offset.streams)}, and those to read are {sorted(self._streams)}. "
+                "Name the same streams in the same way (name or ARN).",
+                advice=Advice.START_ANEW,
             )
 
 

@@ -33,6 +33,7 @@ from kinesis_core.planning.loss import describe, judge_position
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import StreamPlanner
 from kinesis_core.planning.tip import CLOCK_MARGIN_MS, plan_tip, plan_until, plan_up_to
+from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -54,7 +55,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
         DataLossError: A record that it names has left the stream, and a loss stops the query.
     """
     created_ms = planner.facts.begin()
-    _check_past(planner, planner.names[0], position)
+    _check_past(planner, Setting.START, position)
     planner.discover(_unfinished(position), from_oldest=not isinstance(position, Latest))
     cuts = _cuts(planner, position)
     oldest = [s for s, cut in cuts.items() if cut == TrimHorizon()]
@@ -113,9 +114,7 @@ def late_error(
     if not late or not all(late.values()):
         return None
     shard_id, text = next(iter(late.items()))
-    return order_error(
-        str(text), str(ends[shard_id]), f"stream={planner.name} shard={shard_id}", planner.names
-    )
+    return order_error(str(text), str(ends[shard_id]), stream=planner.name, shard=shard_id)
 
 
 def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) -> Cut | Latest:
@@ -131,9 +130,9 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
     Raises:
         OptionError: The position is in the future, or names a shard that does not exist.
     """
-    _check_past(planner, planner.names[1], position)
+    _check_past(planner, Setting.END, position)
     if isinstance(position, PerShard):
-        _check_known(planner.names[1], position.cuts, planner.discover(position.cuts), planner.name)
+        _check_known(Setting.END, position.cuts, planner.discover(position.cuts), planner.name)
 
     def plan(state: ShardState, started: ShardOffset) -> ShardOffset:
         match _in_shard(state.shard_id, position, Latest()):
@@ -162,7 +161,7 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             # A closed shard is an ancestor of an open one, and counts as read when that one is named.
             return {s.shard_id: Latest() for s in listing.values() if s.is_open}
         case PerShard(cuts):
-            _check_known(planner.names[0], cuts, listing, planner.name)
+            _check_known(Setting.START, cuts, listing, planner.name)
             passed = ancestors(cuts, listing)
             return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
         case ForeignCheckpoint(cuts):
@@ -171,25 +170,27 @@ def _cuts(planner: StreamPlanner, position: OneStreamStart) -> dict[str, Cut | L
             return dict.fromkeys(listing, position)
 
 
-def _check_past(planner: StreamPlanner, label: str, position: OneStreamStart) -> None:
+def _check_past(planner: StreamPlanner, setting: Setting, position: OneStreamStart) -> None:
     """Check that no time is in the future: a read that starts there is refused by Kinesis, and one that ends there would end now."""
     cuts = position.cuts if isinstance(position, (PerShard, ForeignCheckpoint)) else {"": position}
     now_ms = planner.api.now_ms()
     for shard_id, cut in cuts.items():
         if isinstance(cut, AtTimestamp) and cut.epoch_ms > now_ms + CLOCK_MARGIN_MS:
-            where = f"stream={planner.name}" + (f" shard={shard_id}" if shard_id else "")
+            where = {"stream": planner.name, **({"shard": shard_id} if shard_id else {})}
             raise OptionError(
-                f"{label} accepts a time in the past; got {show_time(cut.epoch_ms)}, "
-                f"while the service's clock is at {show_time(now_ms)}. [{where}]"
+                f"accepts a time in the past; got {show_time(cut.epoch_ms)}, while the service's clock is at {show_time(now_ms)}.",
+                about=setting,
+                **where,
             )
 
 
-def _check_known(label: str, named: Collection[str], listing: Collection[str], stream: str) -> None:
+def _check_known(setting: Setting, named: Collection[str], listing: Collection[str], stream: str) -> None:
     unknown = sorted(set(named) - set(listing))
     if unknown:
         raise OptionError(
-            f"{label} names shards that the stream does not have: {', '.join(unknown)}. "
-            f"It has {', '.join(sorted(listing)[:20])}. [stream={stream}]"
+            f"names shards that the stream does not have: {', '.join(unknown)}. It has {', '.join(sorted(listing)[:20])}.",
+            about=setting,
+            stream=stream,
         )
 
 
@@ -229,9 +230,10 @@ def resume_from_checkpoint(
     unknown = [s for s in listing if s not in cuts and s not in passed and s not in following]
     if unknown:
         raise OptionError(
-            f"{planner.names[0]} is a checkpoint that names neither {', '.join(unknown[:20])} nor parents or "
-            f'children of them. Add {{"{unknown[0]}": "SHARD_END"}} after it if the shard was read to its end, else '
-            f'{{"{unknown[0]}": "TRIM_HORIZON"}}. [stream={planner.name}]'
+            f"is a checkpoint that names neither {', '.join(unknown[:20])} nor parents or children of them. "
+            f'Add {{"{unknown[0]}": "SHARD_END"}} after it if the shard was read to its end, else {{"{unknown[0]}": "TRIM_HORIZON"}}.',
+            about=Setting.START,
+            stream=planner.name,
         )
     return {s: cuts.get(s, ShardEnd() if s in passed else TrimHorizon()) for s in listing}
 
@@ -272,8 +274,11 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         oldest = first_record(state, TrimHorizon())
     except InvalidRequestError as error:
         raise OptionError(
-            f"{planner.names[0]} names a record that {shard_id} cannot have: {error} "
-            f"[stream={planner.name} shard={shard_id} sequence={cut.number}]"
+            f"names a record that {shard_id} cannot have: {error.what}",
+            about=Setting.START,
+            stream=planner.name,
+            shard=shard_id,
+            sequence=cut.number,
         ) from error
     except StreamNotFoundError:
         return ShardOffset(cut)  # the shard has just left the stream: the first plan reports it

@@ -14,6 +14,7 @@ from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamRecreatedError
 from kinesis_core.model import HOUR_MS, StreamSummary, show_time
+from kinesis_credentials import Advice
 
 KNOWN_S = 600.0
 """How long a summary is used. The retention may change while a query runs; AWS takes minutes for that, too."""
@@ -160,7 +161,8 @@ class StreamFacts:
     def _check(self, summary: StreamSummary) -> None:
         if self._created_ms is not None and self._created_ms != summary.created_ms:
             raise StreamRecreatedError(
-                f"The checkpoint is of a stream created at {show_time(self._created_ms)}. This one was created at "
-                f"{show_time(summary.created_ms)}: it was deleted and created again, and the saved offsets do not apply to it. "
-                f"Start with a new checkpoint directory. [stream={self.name}]"
+                f"The saved positions are of a stream created at {show_time(self._created_ms)}. This one was created at "
+                f"{show_time(summary.created_ms)}: it was deleted and created again, and they do not apply to it.",
+                advice=Advice.START_ANEW,
+                stream=self.name,
             )

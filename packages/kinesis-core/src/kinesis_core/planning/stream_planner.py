@@ -21,18 +21,7 @@ from attrs import define, evolve, field, frozen
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, StreamNotReadyError, ThrottledError
-from kinesis_core.model import (
-    OPTION_NAMES,
-    After,
-    At,
-    Cut,
-    Listing,
-    PositionNames,
-    ShardEnd,
-    ShardOffset,
-    StreamOffset,
-    TrimHorizon,
-)
+from kinesis_core.model import After, At, Cut, Listing, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.data_loss import DataLoss, Find
 from kinesis_core.planning.discovery import Discovery, Known, find_needless
@@ -88,7 +77,6 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
-    names: PositionNames = OPTION_NAMES
     """What errors call the start and the end of a read."""
     facts: StreamFacts = field(init=False)
     states: ShardStates = field(init=False)
@@ -101,7 +89,7 @@ class StreamPlanner:
 
     def __attrs_post_init__(self) -> None:
         self.facts = StreamFacts(self.name, self.api, self.clock)
-        self.reports = LossReport(self.name, self.settings.fail_on_data_loss, self.names[0])
+        self.reports = LossReport(self.name, self.settings.fail_on_data_loss)
         self.loss = DataLoss(self.reports, self.facts)
         on_expired = self.facts.see_same_stream
         self.states = ShardStates(self.name, self.api, self.settings, self.clock, self.rng, on_expired)

@@ -393,8 +393,9 @@ class Dispatcher:
             yield from self._list()
             if opened is not None and not opened.has_same_open(accumulator.router.shards):
                 raise UnavailableError(
-                    f"Two ListShards responses name different open shards. [stream={accumulator.stream}]",
+                    "Two ListShards responses name different open shards.",
                     "ShardsDiffer",
+                    stream=accumulator.stream,
                 )
             self.is_outdated = False
         self._last_response_s = self.clock.now_s()
@@ -439,8 +440,9 @@ def _extend_streak(
 def _not_listed(stream: str, shard_ids: Sequence[str]) -> UnavailableError:
     return UnavailableError(
         f"Records went to {', '.join(shard_ids)}, which ListShards does not name. Check that the stream is ACTIVE, then "
-        f"start again. [stream={stream}]",
+        "start again.",
         "ShardNotListed",
+        stream=stream,
     )
 
 

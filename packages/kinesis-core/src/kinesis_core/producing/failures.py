@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from kinesis_core.errors import PutError
 from kinesis_core.producing.shard_queue import ShardBatch
 from kinesis_core.threads import OUT_OF_MEMORY
+from kinesis_credentials import Advice
 
 THROTTLED = "ProvisionedThroughputExceededException"
 _HASH_DIGITS = 16
-_TOO_SLOW = (
-    "A shard accepts 1 MiB and 1,000 records a second from all its producers. Give the stream more shards, run fewer "
-    "producers at once, or raise recordTtlMs (record_ttl_s)."
-)
+_TOO_SLOW = ("A shard accepts 1 MiB and 1,000 records a second from all its producers.", Advice.SLOW_DOWN)
+_MAY_BE_MISSING = ("Records since the last flush may be missing.", Advice.WRITE_AGAIN)
 
 
 def put_error(stream: str, why: str, lost: Sequence[ShardBatch], other: int) -> PutError:
@@ -43,20 +42,24 @@ def put_error(stream: str, why: str, lost: Sequence[ShardBatch], other: int) -> 
         if other
         else ""
     )
-    message = (
-        f"{sum(counts.values())} user records {what} stream {stream}: {why}: {codes}.{maybe}{others} "
-        f"{_advice(first)} [stream={stream} shard={first.shard_id} key_sha256={key_sha256}]"
+    return PutError(
+        f"{sum(counts.values())} user records {what} stream {stream}: {why}: {codes}.{maybe}{others}",
+        counts,
+        first.shard_id,
+        key_sha256,
+        _TOO_SLOW if first.state.reason == THROTTLED else (*first.state.detail, *_MAY_BE_MISSING),
+        stream=stream,
     )
-    return PutError(message, counts, first.shard_id, key_sha256)
 
 
 def recreated(stream: str, written: int) -> PutError:
     """Return the error for a recreated stream, after so many user records were *written* since the last flush."""
     return PutError(
         f"Stream {stream} was deleted and recreated while it was written to. {written} user records written since the "
-        "last flush went to the deleted stream, or to shards of the new stream that do not own their keys. Write them "
-        f"again. [stream={stream}]",
+        "last flush went to the deleted stream, or to shards of the new stream that do not own their keys.",
         {"StreamRecreated": written},
+        advice=Advice.WRITE_AGAIN,
+        stream=stream,
     )
 
 
@@ -67,17 +70,12 @@ def internal_error(stream: str, error: BaseException, held: int) -> PutError:
         why, report = f": {OUT_OF_MEMORY.lower()}", ""
     else:
         what = f"{code}: {error}" if str(error) else code
-        why, report = f" on an internal error ({what}).", " Please report this with the log."
+        why, report = f" on an internal error ({what}).", "Please report this with the log."
     failure = PutError(
-        f"Writing to stream {stream} stopped{why} Rows since the last flush may be missing: "
-        f"the batch is written again.{report} [stream={stream}]",
+        f"Writing to stream {stream} stopped{why}",
         {code: held},
+        advice=(*_MAY_BE_MISSING, report),
+        stream=stream,
     )
     failure.__cause__ = error
     return failure
-
-
-def _advice(batch: ShardBatch) -> str:
-    if batch.state.reason == THROTTLED:
-        return _TOO_SLOW
-    return f"{batch.state.detail} Records since the last flush may be missing: write them again."

@@ -13,6 +13,7 @@ from kinesis_core.model import PutResponse, PutResult
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.failures import THROTTLED
 from kinesis_core.producing.shard_queue import ShardBatch, ShardQueue
+from kinesis_credentials import Advice
 
 
 @frozen
@@ -41,7 +42,7 @@ def _entry_outcome(batch: ShardBatch, results: Sequence[PutResult]) -> EntryOutc
         return EntryOutcome(batch, other_shard=_other_shard(batch, results))
     written = [index for index, result in enumerate(results) if result.error_code is None]
     refused = [index for index, result in enumerate(results) if result.error_code is not None]
-    state = batch.state.after_failure(first.error_code or "", first.error_message or "", is_unsure=False)
+    state = batch.state.after_failure(first.error_code or "", (first.error_message or "",), is_unsure=False)
     return EntryOutcome(batch.pick(written, batch.state) if written else None, batch.pick(refused, state))
 
 
@@ -57,7 +58,8 @@ Misrouted = tuple[ShardBatch, str]
 """A batch, and a shard that a record of it went to, which is not the shard of the batch."""
 _MISPLACED = (
     "Kinesis puts them into a shard that does not own their keys, according to ListShards. If the stream's "
-    "RecordDistributionStrategy is AUTO and botocore is too old to report that, update it, or set aggregationEnabled=false."
+    "RecordDistributionStrategy is AUTO and botocore is too old to report that, update it.",
+    Advice.STOP_AGGREGATING,
 )
 
 
@@ -111,7 +113,9 @@ class ResponseHandler:
         is_unsure = error.retryable and not is_refused and error.code not in _NEVER_SENT
         for batch in request:
             batch.queue.complete(batch)
-            batch.state = batch.state.after_failure(error.code, str(error), is_unsure=is_unsure)
+            batch.state = batch.state.after_failure(
+                error.code, (error.what, *error.advice), is_unsure=is_unsure
+            )
         self._adjust(request, request, now_s, is_throttled=is_throttled)
         self._retry(request, () if error.retryable or may_pass else request, now_s)
 
@@ -211,7 +215,9 @@ class ResponseHandler:
         if self.accumulator.failure is not None:
             return
         for batch in lost:
-            batch.state = batch.state.after_failure(error.code, str(error), is_unsure=are_sent)
+            batch.state = batch.state.after_failure(
+                error.code, (error.what, *error.advice), is_unsure=are_sent
+            )
         self.accumulator.fail_batches(lost, "the shards that they belong to cannot be listed")
 
 

@@ -6,12 +6,13 @@ import math
 import os
 import sys
 import threading
+from copy import copy
 
 from attrs import define, field
 
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import KinesisError, PutError
+from kinesis_core.errors import KinesisError
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.counts import Totals
@@ -228,7 +229,7 @@ class Sender:
     def _check_failure(self) -> None:
         if self.accumulator.failure is not None:
             self._is_failure_reported = True
-            raise PutError(*self.accumulator.failure.args) from self.accumulator.failure.__cause__
+            raise copy(self.accumulator.failure) from self.accumulator.failure.__cause__
 
     def _closed_error(self) -> KinesisError:
         return KinesisError(f"The producer of stream {self.accumulator.stream} is closed. Open a new one.")

@@ -50,8 +50,9 @@ class ShardMap:
         if not listed:
             raise StreamNotFoundError(
                 f"Stream {stream} has no open shard: it may be being deleted. Check that the stream is ACTIVE, then start "
-                f"again. [stream={stream}]",
+                "again.",
                 "NoOpenShard",
+                stream=stream,
             )
         ordered = sorted((shard for shard in listed if shard.is_open), key=lambda shard: shard.hash_start)
         hole = first_hole(ordered)
@@ -94,7 +95,7 @@ class ShardMap:
 def _incomplete(stream: str, first: int, last: int) -> UnavailableError:
     return UnavailableError(
         f"ListShards names no open shard of stream {stream} for the hash keys {first} to {last}. Rows with these keys "
-        "cannot be sent, because the listing is older than a reshard. Check that the stream is ACTIVE, then start again. "
-        f"[stream={stream}]",
+        "cannot be sent, because the listing is older than a reshard. Check that the stream is ACTIVE, then start again.",
         "HashKeysNotListed",
+        stream=stream,
     )

@@ -14,6 +14,7 @@ from kinesis_core.model import PutEntry, entry_sizes, join_entries, pick_entries
 from kinesis_core.producing.rows import Rows, keys_of
 from kinesis_core.producing.write_window import Patience, WriteWindow
 from kinesis_core.throttled import Throttled
+from kinesis_credentials import Advice
 
 
 @frozen
@@ -26,8 +27,8 @@ class SendState:
     """The flush that waits for the batch."""
     reason: str = ""
     """AWS's error code of the last failed attempt."""
-    detail: str = ""
-    """The error message of the last failed attempt."""
+    detail: tuple[Advice | str, ...] = ()
+    """What the error of the last failed attempt says, and what to do about it."""
     is_unsure: bool = False
     """Whether the last attempt had no response, so that the batch may be in the stream already."""
     may_be_written: bool = False
@@ -35,7 +36,7 @@ class SendState:
     attempts: int = 0
     """Number of failed attempts."""
 
-    def after_failure(self, reason: str, detail: str, *, is_unsure: bool) -> SendState:
+    def after_failure(self, reason: str, detail: tuple[Advice | str, ...], *, is_unsure: bool) -> SendState:
         """Return the state for the next attempt, which is due at once."""
         attempts = self.attempts + 1
         return evolve(

@@ -17,6 +17,7 @@ from kinesis_core.aggregation import MAGIC, UserRecords
 from kinesis_core.errors import OptionError
 from kinesis_core.model import Page, Record
 from kinesis_core.reading.unpacking import unpack_record
+from kinesis_credentials import Advice
 
 
 class Kind(Enum):
@@ -141,8 +142,9 @@ def _suggest(name: str) -> str:
 def whole_aggregate_error() -> OptionError:
     """Return the error for a start inside an aggregate when aggregates are not unpacked."""
     return OptionError(
-        "The query begins inside an aggregate: another reader has read some of its user records, so the aggregate cannot "
-        "be delivered whole. Leave out deaggregate=false until the query has passed that record."
+        "Reading begins inside an aggregate: another reader has read some of its user records, so the aggregate cannot be "
+        "delivered whole.",
+        advice=Advice.UNPACK,
     )
 
 

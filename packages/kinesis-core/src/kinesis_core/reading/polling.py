@@ -53,7 +53,7 @@ class PollingReader:
             try:
                 look = calls.read(cursor, limit, with_data=self.with_data)
             except StreamNotFoundError as error:
-                progress.lose(f"Kinesis no longer knows the shard ({error})")
+                progress.lose(f"Kinesis no longer knows the shard ({error.what})")
                 return
             page = look.page
             if page.records:

@@ -23,6 +23,7 @@ from kinesis_core.model import (
     is_before,
 )
 from kinesis_core.shards import NO_GAP, STALLED_PAGES, CallCounts, Gap
+from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -130,9 +131,11 @@ class RangeProgress:
         if self.fail_on_data_loss:
             raise DataLossError(
                 f"Shard {shard} of {stream}: {reason} (retention {self.range.retention_hours} h). The batch cannot be read as a "
-                "whole any more: a longer retention brings no record back, it keeps what is left. failOnDataLoss=false reads the "
-                "records that are left and skips the others for good. Set it only until the batch is done. "
-                f"[from={self.range.start} to={self.range.end} reached={self.reached}]"
+                "whole any more: a longer retention brings no record back, it keeps what is left.",
+                advice=Advice.SKIP_LOST_IN_BATCH,
+                start=self.range.start,
+                end=self.range.end,
+                reached=self.reached,
             )
         log.warning("data.lost", reason=reason, stream=stream, shard=shard)
 

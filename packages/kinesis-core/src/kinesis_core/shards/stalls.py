@@ -66,7 +66,9 @@ class Stall:
         return UnavailableError(
             f"Shard {self.shard_id} of {self.stream}: Kinesis returned only empty pages after {cut} for {self._watched_s:.0f} s "
             f"({pages} in a row), and the tip came no closer. Nothing is lost as far as can be seen. Start again later: reading "
-            "continues there. If it lasts, ask AWS about this shard. "
-            f"[stream={self.stream} shard={self.shard_id} cut={cut}]",
+            "continues there. If it lasts, ask AWS about this shard.",
             code=NO_PROGRESS,
+            stream=self.stream,
+            shard=self.shard_id,
+            cut=cut,
         )

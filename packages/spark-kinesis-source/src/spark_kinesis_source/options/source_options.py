@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -28,6 +28,7 @@ from kinesis_core.options import (
     ignored_region,
     read_connection,
 )
+from kinesis_credentials.advice import Setting
 from spark_kinesis_source.options.batches import (
     ADD_IDLE_TIME,
     BATCH_OPTIONS,
@@ -214,9 +215,17 @@ def _check_together(values: Values, start: StartingPosition, connection: Connect
     streams = [ref.label for ref in connection.streams]
     for option, position in ((STARTING_POSITION, start), (ENDING_POSITION, values[ENDING_POSITION])):
         for stream in streams:
-            position_in(stream, streams, position, values.label(option))
+            _check_position(stream, streams, position, values.label(option))
     if not values[DEAGGREGATE] and begins_inside_aggregates(start):
         raise inside_aggregate_error(values.label(STARTING_POSITION), values.label(DEAGGREGATE))
+
+
+def _check_position(stream: str, streams: Sequence[str], position: StartingPosition, label: str) -> None:
+    """Check *position*, the value of an option that the user knows as *label*."""
+    try:
+        position_in(stream, streams, position, Setting.START)
+    except OptionError as error:
+        raise OptionError(f"{label} {error.what}") from error
 
 
 def inside_aggregate_error(start: str, deaggregate: str) -> OptionError:

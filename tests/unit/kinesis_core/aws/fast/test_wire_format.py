@@ -149,7 +149,7 @@ def older(*parameters: str) -> Any:
 )
 def test_without_the_package(load: Callable[[], Any]) -> None:
     """Without cbor2, or with one that lacks a limit, the error says what to install, and which option to leave alone."""
-    with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[cbor\]'.*wireFormat"):
+    with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[cbor\]'.*wire_format"):
         check_cbor(load)
 
 

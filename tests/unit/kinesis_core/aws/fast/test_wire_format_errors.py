@@ -41,7 +41,7 @@ def test_an_error_is_that_of_json(action: str, code: str) -> None:
         for wire_format, content_type in ((WireFormat.JSON, JSON_TYPE), (WireFormat.CBOR, CBOR_TYPE))
     )
     assert type(in_json) is type(in_cbor)
-    assert in_json.args == in_cbor.args
+    assert (str(in_json), in_json.code) == (str(in_cbor), in_cbor.code)
     assert "Schlüssel" in str(in_cbor)
 
 
@@ -77,7 +77,7 @@ def test_an_endpoint_that_does_not_speak_cbor(
     assert not error.retryable
     shard = " shard=shardId-1" if action == "GetShardIterator" else ""
     assert str(error) == (
-        f"https://kinesis.eu-west-1.amazonaws.com does not speak CBOR ({action} returned {returned}). Set wireFormat=json. "
+        f"https://kinesis.eu-west-1.amazonaws.com does not speak CBOR ({action} returned {returned}). Set wire_format=WireFormat.JSON. "
         f"[stream={ARN}{shard}]"
     )
 
@@ -86,7 +86,7 @@ def test_an_error_of_a_server_in_between_is_retried(world: FormatWorld) -> None:
     """A failure of a load balancer says nothing about the service. Its text names the option."""
     error = world.error("GetRecords", b"<html>", 503, "text/html")
     assert isinstance(error, UnavailableError)
-    assert "The response is not CBOR. If it stays so, set wireFormat=json. " in str(error)
+    assert "The response is not CBOR. If it stays so, use JSON as the wire format. " in str(error)
     assert (
         world.error("GetRecords", {"__type": "AccessDeniedException"}, 400, JSON_TYPE).code
         == "AccessDeniedException"
@@ -104,7 +104,7 @@ def test_a_response_of_a_proxy_is_retried(
     error = world.error(action, body, 200, content_type)
     assert isinstance(error, MalformedResponseError)
     assert (
-        f"its Content-Type is {content_type or 'missing'}. The response is not CBOR. If it stays so, set wireFormat=json"
+        f"its Content-Type is {content_type or 'missing'}. The response is not CBOR. If it stays so, use JSON as the wire format"
         in str(error)
     )
 

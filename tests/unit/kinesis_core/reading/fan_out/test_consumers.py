@@ -107,7 +107,7 @@ def test_a_consumer_that_must_exist_is_never_registered() -> None:
     """A name that must exist is named in the error if it does not, and is not registered."""
     consumers = Consumers()
     with pytest.raises(
-        StreamNotFoundError, match=r"^Consumer 'me' does not exist\. .*consumerName"
+        StreamNotFoundError, match=r"^Consumer 'me' does not exist\. .*a name in place of the ARN"
     ) as caught:
         find_consumer(consumers, "me", 60, consumers.clock, register_if_missing=False)
     assert caught.value.code == "ResourceNotFoundException"
@@ -153,7 +153,8 @@ def test_a_consumer_that_is_not_visible_yet() -> None:
 def test_waiting_ends_with_a_clear_error() -> None:
     """The error for a consumer that does not become ACTIVE has its name, its status and what to do."""
     with pytest.raises(
-        ResourceInUseError, match=r"Consumer 'me' is CREATING and not ACTIVE after 5 s\..*subscribeTimeout"
+        ResourceInUseError,
+        match=r"Consumer 'me' is CREATING and not ACTIVE after 5 s\..*timeout_s of FanOutSettings",
     ):
         find(Consumers(), timeout_s=5)
 

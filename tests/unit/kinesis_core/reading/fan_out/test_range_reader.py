@@ -214,7 +214,7 @@ def test_subscriptions_without_events_have_an_end(one: OneShard, subscriptions: 
     subscriptions.troubles = [Trouble()] * 100
     with pytest.raises(
         UnavailableError,
-        match=r"no subscription brought an event \(attempts made: 11, in .*subscribeTimeout.*fanOutFallback",
+        match=r"no subscription brought an event \(attempts made: 11, in .*timeout_s.*fallback_to_polling",
     ):
         read(subscriptions, range_of(one), FanOutSettings(False, timeout_s=1000))
     assert len(subscriptions.calls) == WAITS.retries + 1
@@ -262,7 +262,7 @@ def test_an_end_that_never_comes_is_an_error(one: OneShard, subscriptions: Subsc
 
 
 def test_what_is_left_is_delivered_when_loss_is_allowed(one: OneShard, subscriptions: Subscriptions) -> None:
-    """With failOnDataLoss=false reading continues at the oldest record."""
+    """With fail_on_data_loss=False reading continues at the oldest record."""
     shard_range = range_of(one)
     one.stream.trim(one.shard_id, 10)
     reader = reader_of(subscriptions, shard_range, fails=False)

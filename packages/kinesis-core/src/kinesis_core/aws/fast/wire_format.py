@@ -16,7 +16,7 @@ CBOR_TYPE = "application/x-amz-cbor-1.1"
 _CBOR_TYPES = frozenset({CBOR_TYPE, "application/cbor"})
 _UNREADABLE = frozenset({"SerializationException", "UnknownOperationException"})
 """Codes of servers that cannot read a request."""
-_HINT = "The response is not CBOR. If it stays so, set wireFormat=json"
+_HINT = "The response is not CBOR. If it stays so, use JSON as the wire format"
 _CANNOT_READ = frozenset({400, 406, 415})
 
 

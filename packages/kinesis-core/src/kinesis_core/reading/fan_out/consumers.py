@@ -8,6 +8,7 @@ from kinesis_core.aws import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError, ResourceInUseError, ServiceError, StreamNotFoundError
 from kinesis_core.model import TrimHorizon
+from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -63,9 +64,9 @@ class _Search:
         while (consumer := self._describe()).status != "ACTIVE":
             if clock.now_s() >= deadline_s:
                 raise ResourceInUseError(
-                    f"Consumer '{self.name}' is {consumer.status} and not ACTIVE after {timeout_s:g} s. Start the query "
-                    "again, raise subscribeTimeout, or name another consumer.",
+                    f"Consumer '{self.name}' is {consumer.status} and not ACTIVE after {timeout_s:g} s.",
                     code="ConsumerNotActive",
+                    advice=Advice.AWAIT_CONSUMER,
                 )
             clock.sleep(wait_s)
             wait_s = min(MAX_WAIT_S, 2 * wait_s)
@@ -77,10 +78,11 @@ class _Search:
         except StreamNotFoundError as error:
             if not self.register_if_missing:
                 raise StreamNotFoundError(
-                    f"Consumer '{self.name}' does not exist. Register it first, or use consumerName: the query registers a "
-                    f"consumer of that name. {error}",
+                    f"Consumer '{self.name}' does not exist. {error.what}",
                     error.code,
                     error.request_id,
+                    (Advice.REGISTER_CONSUMER, *error.advice),
+                    **error.where,
                 ) from error
         return self._register()
 

@@ -54,7 +54,7 @@ class StreamConsumer:
         is_arn = name_or_arn.startswith("arn:")
         if is_arn and name_or_arn.partition("/consumer/")[0] != stream_arn:
             raise OptionError(
-                f"'consumer' accepts a name, or the ARN of a consumer of {stream_arn}; got '{name_or_arn}'."
+                f"'{name_or_arn}' is no consumer of {stream_arn}. Give the name or the ARN of a consumer of this stream."
             )
         ref: StreamRef = connection.streams[0]
         consumers = consumer_client(connection, ref)

@@ -16,6 +16,7 @@ from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
 from kinesis_core.shards import NO_PROGRESS
+from kinesis_credentials import Advice
 
 MAX_IDLE_EVENTS = 6
 """Events in a row without records or progress after which one looks whether records have expired. One comes every 5 s."""
@@ -128,9 +129,12 @@ class SubscriptionReader:
         stream, shard, waited_s = self.range.stream, self.range.shard_id, self.clock.now_s() - self._served_s
         return UnavailableError(
             f"Shard {shard} of {stream}: no subscription brought an event (attempts made: {self._attempts}, in "
-            f"{waited_s:.0f} s). Raise subscribeTimeout, or leave fanOutFallback=true so that the shard is polled. "
-            f"[stream={stream} shard={shard} consumer={self.api.consumer}]",
+            f"{waited_s:.0f} s).",
             code="NoEvent",
+            advice=Advice.POLL,
+            stream=stream,
+            shard=shard,
+            consumer=self.api.consumer,
         )
 
     def _may_try_again(self, error: ServiceError) -> bool:

@@ -1,0 +1,123 @@
+"""
+What to do about an error, as values, and the words in which a front door says it.
+
+Spark, plain Python, a consumer group and a command have different names for the same setting, and not each of them has every
+setting. So an error holds an `Advice`, and the front door through which it reaches a user has a `Vocabulary`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+TYPE_CHECKING = False  # the command line imports this before it handles Ctrl-C
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Setting(str, Enum):
+    """What a user sets, and what each front door has a name for. The value stands for that name in an `Advice`."""
+
+    STREAM = "stream"
+    START = "start"
+    END = "end"
+    REGION = "region"
+    ENDPOINT = "endpoint"
+    TABLES_ENDPOINT = "tables_endpoint"
+    STS_ENDPOINT = "sts_endpoint"
+    SKIP_LOST = "skip_lost"
+
+
+class Advice(Enum):
+    """
+    What to do. The value says it, with settings in braces, for every front door whose vocabulary has no sentence of its own.
+
+    The names in a value that are not in braces are those of plain Python.
+    """
+
+    GIVE_CREDENTIALS = (
+        "Give keys (StaticKeys), name a profile (Profile), or make one of botocore's sources available."
+    )
+    RENEW_KEYS = (
+        "The source of the credentials has no newer ones. StaticKeys are never refreshed: pass new keys, or use a source that "
+        "refreshes itself, such as AssumeRole, Profile or the default chain."
+    )
+    GIVE_REGION = "Set {region} (such as 'eu-west-1'), name the stream by its ARN, set AWS_DEFAULT_REGION, or give the profile a region."
+    ADD_PROFILE = "Correct the name, or add the profile."
+    USE_ANOTHER_SOURCE = "Give the instance a role, and a container on it a hop limit of 2; or use other credentials than InstanceProfile."
+    GIVE_CLASS = "Give the dotted path of a class in a module that Python finds."
+    CHECK_STS = "Is {sts_endpoint} that of STS?"
+    CHANGE_STS = "Activate STS in the region, or set {sts_endpoint} to that of another one."
+
+    CHECK_STREAM = "Check {stream}, region and account (or {endpoint})."
+    CHECK_NETWORK = "Check {endpoint}, region, network and proxy."
+    CHECK_ENDPOINT = "Is {endpoint} a Kinesis endpoint? A proxy may have responded instead."
+    USE_JSON = "Set wire_format=WireFormat.JSON."
+    INSTALL_CBOR = "Run pip install 'kinesis-core[cbor]', or leave wire_format at WireFormat.JSON."
+    INSTALL_HTTP2 = "Run pip install 'kinesis-core[http2]', or leave transport of FanOutSettings at FanOutTransport.HTTP_1_1."
+
+    CHECK_TABLE = "Check the name of the table, region and account."
+    NAME_ANOTHER_TABLE = "Name another table: a missing one is created."
+    CHECK_TABLES_NETWORK = "Check region, network and proxy (and {tables_endpoint})."
+    CHECK_TABLES_ENDPOINT = "Is {tables_endpoint} a DynamoDB endpoint? A proxy may have responded instead."
+    CHOOSE_TABLES_ENDPOINT = "Set AWS_ENDPOINT_URL_DYNAMODB (or {tables_endpoint}) to a local DynamoDB, or to this URL if it is meant."
+
+    CHANGE_ORDER = "Exchange {start} and {end}, or correct one of them."
+    RESTORE = "Restore the saved offset, or start without it."
+    START_ANEW = "To begin anew, start without the saved offset."
+    START_AGAIN = "Start again."
+    SKIP_LOST = "{skip_lost} continues with the oldest record left and skips the expired ones for good. Or start without the saved offset."
+    SKIP_EXPIRED = (
+        "Start at TRIM_HORIZON, or at that time or later. {skip_lost} starts at the oldest record left."
+    )
+    SKIP_LOST_IN_BATCH = "{skip_lost} reads the records that are left and skips the others for good. Set it only until the batch is done."
+    UNPACK = "Leave out deaggregate=False until the record is passed."
+
+    AWAIT_CONSUMER = "Start again, raise timeout_s of FanOutSettings, or name another consumer."
+    REGISTER_CONSUMER = (
+        "Register it first, or give a name in place of the ARN: then a consumer of that name is registered."
+    )
+    POLL = "Raise timeout_s of FanOutSettings, or leave fallback_to_polling=True so that the shard is polled."
+
+    WRITE_AGAIN = "Write them again."
+    SLOW_DOWN = "Give the stream more shards, run fewer producers at once, or raise record_ttl_s."
+    STOP_AGGREGATING = "Or set aggregation_enabled=False."
+
+
+Advices = Advice | str | tuple[Advice | str, ...]
+"""What to do about one error. A text says the same at every front door."""
+
+
+class Vocabulary:
+    """How one front door says what to do."""
+
+    def __init__(
+        self, names: Mapping[str, str], sentences: Mapping[Advice, str], subject: str = "'{}'"
+    ) -> None:
+        """*names* has every setting; *sentences* those that differ from the values of `Advice`; *subject* shows a name."""
+        self.names, self.sentences, self.subject = names, sentences, subject
+
+    def say(self, advice: Advice | str) -> str:
+        """Return *advice* as sentences."""
+        if isinstance(advice, str):
+            return advice
+        return self.sentences.get(advice, advice.value).format_map(self.names)
+
+    def show(self, setting: Setting) -> str:
+        """Return the name of *setting* as a sentence begins with it."""
+        return self.subject.format(self.names[setting])
+
+
+PLAIN = Vocabulary(
+    {
+        Setting.STREAM: "the name or ARN of the stream",
+        Setting.START: "start",
+        Setting.END: "end",
+        Setting.REGION: "region",
+        Setting.ENDPOINT: "endpoint_url",
+        Setting.TABLES_ENDPOINT: "dynamodb_endpoint_url",
+        Setting.STS_ENDPOINT: "sts_endpoint_url",
+        Setting.SKIP_LOST: "fail_on_data_loss=False",
+    },
+    {},
+)
+"""The words of plain Python, in which an error speaks until a front door has taken it."""

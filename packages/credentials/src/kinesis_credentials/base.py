@@ -1,0 +1,55 @@
+"""The base class of all errors of our packages."""
+
+from __future__ import annotations
+
+from kinesis_credentials.advice import PLAIN
+
+TYPE_CHECKING = False  # the command line imports this before it handles Ctrl-C
+if TYPE_CHECKING:
+    from typing import Any
+
+    from kinesis_credentials.advice import Advices, Setting, Vocabulary
+
+
+class KinesisError(Exception):
+    """
+    Base class of all errors of our packages.
+
+    Attributes:
+        what: What happened, in the words of Kinesis and AWS.
+        about: The setting that is the subject of `what`; None if `what` is a whole sentence.
+        advice: What to do: values of `Advice`, and texts that are the same everywhere.
+        where: The stream, the shard, the cut, ..., by name.
+    """
+
+    words: Vocabulary = PLAIN
+    """How `str()` says all of that. The front door through which the error reaches a user sets its own vocabulary."""
+
+    def __init__(
+        self,
+        what: str = "",
+        *,
+        about: Setting | None = None,
+        advice: Advices = (),
+        **where: object,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.about = about
+        self.where = where
+        self.advice = advice if isinstance(advice, tuple) else (advice,)
+
+    def __str__(self) -> str:
+        subject = "" if self.about is None else self.words.show(self.about)
+        where = " ".join(f"{name}={value}" for name, value in self.where.items())
+        parts = (subject, self.what, *map(self.words.say, self.advice), where and f"[{where}]")
+        return " ".join(filter(None, parts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (type(self), self.args, self.__dict__)
+
+
+def _unpickle(cls: type[KinesisError], args: tuple[object, ...], state: dict[str, Any]) -> KinesisError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error

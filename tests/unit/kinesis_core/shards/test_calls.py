@@ -117,9 +117,10 @@ def test_whoever_renews_is_told_first(shard: Shard) -> None:
 def test_a_cursor_reads_the_same_again(shard: Shard) -> None:
     """A cursor is a value: whoever keeps it reads the same page once more, without another iterator."""
     calls = shard.calls()
-    rest = calls.read(OLDEST, 3).rest
-    assert rest is not None
-    assert calls.read(rest, 3).records == calls.read(rest, 3).records == shard.put[3:6]
+    first = calls.read(OLDEST, 3)
+    assert first.rest is not None
+    assert calls.read(first.rest, 3).records == calls.read(first.rest, 3).records == shard.put[3:6]
+    assert calls.read(first.at, 3).records == shard.put[:3]
     assert shard.actions().count("GetShardIterator") == 1
 
 
@@ -184,9 +185,12 @@ def test_patience(shard: Shard) -> None:
 
 @pytest.mark.parametrize("crosses", [True, False])
 def test_throttles_in_a_gap(shard: Shard, crosses: bool) -> None:
-    """Whoever has to cross a gap waits throttles out in it. Otherwise the gap would begin anew each time."""
+    """Whoever has to cross a gap waits throttles out in it, and only there. Otherwise the gap would begin anew each time."""
     shard.stream.gaps[A, 0] = 3
     calls = shard.calls(0, crosses_gaps=crosses)
+    shard.stream.fail("GetRecords", A, [throttle()])
+    with pytest.raises(ThrottledError):
+        calls.read(OLDEST, 1)
     look = calls.read(OLDEST, 1)
     assert look.rest is not None
     shard.stream.fail("GetRecords", A, [throttle()] * 3)
@@ -309,7 +313,7 @@ def test_an_unkind_service(shard: Shard, mood: Mood, cut: Cut | str) -> None:
 
 def test_whether_a_shard_is_known(shard: Shard) -> None:
     """A throttle says nothing about it, and is waited out. No record is read."""
-    calls = shard.calls()
+    calls = shard.calls(0)
     shard.stream.fail("GetShardIterator", A, [throttle()] * 3)
     assert calls.is_known()
     assert set(shard.actions()) == {"GetShardIterator"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
@@ -111,9 +111,12 @@ class Planner:
         while True:
             self._clock.sleep(self._due_s(start))
             is_whole, self._is_whole = self._is_whole or not bounded, False
-            end = self._plan_round(start, self._shares(start, bounded, is_whole), is_whole=is_whole)
-            if end is not start or self._has_reached_targets(start.streams):
-                return end
+            shares = self._shares(start, bounded, is_whole)
+            planned = self._plan_round(start, shares, is_whole=is_whole)
+            if shares is None and planned is not start:
+                self._warn_of_backlog(planned)
+            if planned is not start or self._has_reached_targets(start):
+                return planned
 
     def end_offset(
         self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None
@@ -217,22 +220,17 @@ class Planner:
                     draft = planner.draft(started, shares, is_spent)
                 drafts[name] = drafts[name].joined(draft) if name in drafts else draft
             held = drafts if shares is None else self._skew.hold(drafts, self._now_ms())
-            ends = {} if held is None else self._finish(shares, held)
+            end = start if held is None else self._finish(start, held)
             self._schedule.end_plan()
-            if any(end is not start.streams[name] for name, end in ends.items()):
-                return Offset(ends)
+            if end is not start or not self.last_plan.shards_left:
+                return end
             is_whole = held is None  # shards that were left out would hold others, so they come first
-            if not self.last_plan.shards_left:
-                return start
 
-    def _finish(self, shares: Shares | None, drafts: Mapping[str, Draft]) -> dict[str, StreamOffset]:
+    def _finish(self, start: Offset, drafts: Mapping[str, Draft]) -> Offset:
         # A run to targets continues while one is left, in whatever stream.
-        is_last = self._has_reached_targets({name: draft.start for name, draft in drafts.items()})
+        is_last = self._has_reached_targets(start)
         ends = {n: p.finish(drafts[n], keeps_times=is_last) for n, p in self._streams.items()}
-        if shares is None:
-            for name, ended in ends.items():
-                warn_of_backlog(name, ended, self._streams[name].facts.retention_hours)
-        return ends
+        return Offset(ends) if any(end is not start.streams[name] for name, end in ends.items()) else start
 
     def _due_s(self, start: Offset) -> float:
         waits_s = [wait_s for n, p in self._streams.items() for wait_s in p.waits_s(start.streams[n])]
@@ -245,14 +243,28 @@ class Planner:
     def _is_to_targets(self) -> bool:
         return any(planner.targets is not None for planner in self._streams.values())
 
-    def _has_reached_targets(self, starts: Mapping[str, StreamOffset]) -> bool:
+    def _has_reached_targets(self, start: Offset) -> bool:
         """Return whether no target is left."""
-        return all(planner.has_reached_targets(starts[n]) for n, planner in self._streams.items())
+        return all(planner.has_reached_targets(start.streams[n]) for n, planner in self._streams.items())
 
-    def _check(self, offset: Offset) -> None:
-        if set(offset.streams) != set(self._streams):
+    def _warn_of_backlog(self, planned: Offset) -> None:
+        """Log how many hours an unbounded batch reaches back in a stream, and over how many shards, if that is long."""
+        for name, stream in planned.streams.items():
+            estimates = [p.estimate for p in stream.shards.values() if p.first is not None]
+            hours = max((e.age_ms or 0 for e in estimates if e is not None), default=0) / HOUR_MS
+            if hours >= LONG_HOURS:
+                log.warning(
+                    "backlog.planned",
+                    stream=name,
+                    shards=len(estimates),
+                    hours=round(hours, 1),
+                    retention_hours=self._streams[name].facts.retention_hours(),
+                )
+
+    def _check(self, start: Offset) -> None:
+        if set(start.streams) != set(self._streams):
             raise OffsetError(
-                f"The saved offset is of the streams {sorted(offset.streams)}, and those to read are {sorted(self._streams)}. "
+                f"The saved offset is of the streams {sorted(start.streams)}, and those to read are {sorted(self._streams)}. "
                 "Name the same streams in the same way (name or ARN).",
                 advice=Advice.START_ANEW,
             )
@@ -268,18 +280,3 @@ def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> Strea
     """Return *end* with the shards of a batch where the batch starts: they must be listed if they still exist."""
     starts = {r.shard_id: ShardOffset(r.start) for r in ranges if r.stream == name}
     return evolve(end, shards={**end.shards, **starts})
-
-
-def warn_of_backlog(stream: str, end: StreamOffset, retention_hours: Callable[[], int]) -> None:
-    """Log how many hours the batch that ends at *end* reaches back, and over how many shards, if that is long."""
-    estimates = [p.estimate for p in end.shards.values() if p.first is not None]
-    ages_ms = [e.age_ms for e in estimates if e is not None and e.age_ms is not None]
-    hours = max(ages_ms, default=0) / HOUR_MS
-    if hours >= LONG_HOURS:
-        log.warning(
-            "backlog.planned",
-            stream=stream,
-            shards=len(estimates),
-            hours=round(hours, 1),
-            retention_hours=retention_hours(),
-        )

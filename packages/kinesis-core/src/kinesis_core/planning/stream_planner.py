@@ -153,7 +153,9 @@ class StreamPlanner:
 
     def has_reached_targets(self, start: StreamOffset) -> bool:
         """Return whether no target is left, also where there are none."""
-        left = ({*start.shards, *self.listing} & set(self.targets or ())) - self._frontier(start).finished
+        if not self.targets:
+            return True
+        left = ({*start.shards, *self.listing} & set(self.targets)) - self._frontier(start).finished
         return all(self._is_reached(start, s) for s in left)
 
     def left(self, start: StreamOffset) -> list[str]:

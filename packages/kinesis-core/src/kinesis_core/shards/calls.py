@@ -189,7 +189,8 @@ class ShardCalls:
                 page = self.api.get_records(iterator, limit, with_data, self.shard_id)
             except IteratorExpiredError as error:
                 if has_expired:
-                    self._back_off("GetRecords", ThrottledError(str(error), error.code, error.request_id))
+                    refusal = ThrottledError(error.what, error.code, error.request_id, **error.where)
+                    self._back_off("GetRecords", refusal)
                 else:
                     self.on_expired()
                     self._log_retry("GetRecords", error, 1)

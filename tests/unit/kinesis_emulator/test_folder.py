@@ -175,6 +175,7 @@ CHANGES: dict[str, Callable[[Emulator, Any, str], object]] = {
     "trim": lambda emulator, _, __: emulator.trim("orders", SHARD, 1),
     "split": lambda emulator, _, __: emulator.split("orders", SHARD),
     "merge": lambda emulator, _, __: emulator.merge("orders", SHARD, "shardId-000000000001"),
+    "scale": lambda emulator, _, __: emulator.scale("orders", 3),
     "retention": lambda _, client, arn: client.increase_stream_retention_period(
         StreamARN=arn, RetentionPeriodHours=48
     ),

@@ -67,7 +67,9 @@ def split(service: Service, stream: Stream, shard_id: str, new_start: int | None
                 f"under account {stream.account_id} is not both greater than one plus the shard's StartingHashKey "
                 f"{shard.hash_start} and less than the shard's EndingHashKey {shard.hash_end}."
             )
-        return _split(service, stream, shard, new_start)
+        children = _split(service, stream, shard, new_start)
+        stream.save()
+        return children
 
 
 def merge(service: Service, stream: Stream, shard_id: str, adjacent_id: str) -> Shard:
@@ -79,7 +81,9 @@ def merge(service: Service, stream: Stream, shard_id: str, adjacent_id: str) -> 
                 f"Shards {shard_id} and {adjacent_id} in stream {stream.name} under account {stream.account_id} "
                 "are not an adjacent pair of shards eligible for merging"
             )
-        return _merge(service, stream, shard, adjacent)
+        child = _merge(service, stream, shard, adjacent)
+        stream.save()
+        return child
 
 
 def scale(service: Service, stream: Stream, target: int) -> None:
@@ -99,6 +103,7 @@ def scale(service: Service, stream: Stream, target: int) -> None:
             whole = inside[0]
             for piece in inside[1:]:
                 whole = _merge(service, stream, whole, piece)
+        stream.save()
 
 
 def _split(service: Service, stream: Stream, shard: Shard, new_start: int) -> list[Shard]:

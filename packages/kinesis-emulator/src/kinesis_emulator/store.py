@@ -178,7 +178,6 @@ class Stream:
         still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
         self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
         self._open_starts = [shard.hash_start for shard in self.open_shards]
-        self.save()
         return opened
 
     def retain(self, hours: int, now_ms: int, *, keep: bool) -> None:

@@ -70,7 +70,7 @@ class Look(Struct, frozen=True):
     @property
     def is_in_gap(self) -> bool:
         """Whether the page is empty although records may follow it."""
-        return not (self.page.records or self.is_last)
+        return not (self.page.records or self.at_tip or self.rest is None)
 
     def onward(self, max_stalled: int = STALLED_PAGES) -> Cursor | None:
         """
@@ -245,18 +245,19 @@ class ShardCalls:
         if self.limiter.throttles:
             self.limiter.succeeded()
             self.throttled.clear()
-        at_tip = is_tip(page, limit)
-        # Data is base64 in a body, and not decoded where the records have none.
-        size_bytes = data_bytes(page.records) or page.body_bytes * 3 // 4
+        at_tip, size_bytes, cut = is_tip(page, limit), 0, cursor.cut
+        if page.records:
+            # Data is base64 in a body, and not decoded where the records have none.
+            size_bytes = data_bytes(page.records) or page.body_bytes * 3 // 4
+            drop_before(page, cut)
         if self.max_rate_bytes != math.inf:
             self.limiter.rest(self.clock.now_s() + size_bytes / self.max_rate_bytes)
-        drop_before(page, cursor.cut)
         if page.next_iterator is None:
             return Look(page, at_tip, cursor, None, size_bytes)
-        cut = After(page.records[-1].number) if page.records else cursor.cut
+        if page.records:
+            cut = After(page.records[-1].number)
         gap = NO_GAP if at_tip else cursor.gap.after(page)
-        rest = Cursor(cut, gap, page.next_iterator)
-        return Look(page, at_tip, cursor, rest, size_bytes)
+        return Look(page, at_tip, cursor, Cursor(cut, gap, page.next_iterator), size_bytes)
 
     def _back_off(self, call: str, error: ThrottledError, *, is_waited_out: bool = False) -> None:
         """Make the next call wait longer; raise *error* after too many in a row."""

@@ -5,8 +5,20 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import HOUR_MS, After, At, AtTimestamp, Cut, Record, TrimHorizon
-from kinesis_core.planning.loss import Doubt, Loss, NoProgress, OffsetExpired, RecordExpired, judge
+from kinesis_core.errors import DataLossError
+from kinesis_core.model import HOUR_MS, After, At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon
+from kinesis_core.planning.data_loss import DataLoss, Doubtful, Lost, Outcome, Planned
+from kinesis_core.planning.loss import (
+    Doubt,
+    Loss,
+    LossReport,
+    NoProgress,
+    OffsetExpired,
+    RecordExpired,
+    judge,
+)
+from kinesis_core.planning.stream_facts import StreamFacts
+from support.one_shard import OneShard, end_after
 
 NOW_MS = 1_790_000_000_000
 
@@ -74,3 +86,26 @@ def test_reading_that_is_stuck(cut: Cut, is_loss: bool) -> None:
     oldest = record(9, 1)
     assert judged(stuck, oldest, 24) == (NoProgress(2 * HOUR_MS, 24, oldest) if is_loss else None)
     assert judged(evolve(stuck, is_stuck=False), oldest, 24) is None
+
+
+def test_a_plan_is_worth_one_of_three_values() -> None:
+    """What it found, nothing that is certain yet, or a loss. A loss is reported by who asks for an end."""
+    one = OneShard()
+    first, second, last = one.put(3)
+    facts = StreamFacts("orders", one.stream, one.stream.clock)
+    loss = DataLoss(LossReport("orders", is_fatal=True), facts)
+    started, end = ShardOffset(After(first.number), 1), end_after(last, second)
+
+    def plan() -> Outcome:
+        return loss.plan(one.state, started, lambda _: end, None, None)
+
+    assert plan() == Planned(end)
+    one.stream.trim(one.shard_id, 2)
+    one.stream.stall(one.shard_id, 60)
+    assert plan() == Doubtful()
+    assert loss.find_end(one.state, started, lambda _: end) == started
+    one.stream.clock.sleep(61)
+    age_ms = one.stream.now_ms() - 1
+    assert plan() == Lost(OffsetExpired(age_ms, 24, last), 1)
+    with pytest.raises(DataLossError, match=f"the oldest record left is {last.sequence_number}"):
+        loss.find_end(one.state, started, lambda _: end)

@@ -1,4 +1,4 @@
-"""The end of a shard."""
+"""The end of a shard, and the shards that wait for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 from attrs import evolve
 
 from kinesis_consumer.leases import new_item
-from kinesis_consumer.shards import NotYet, create_children
+from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core.errors import StreamNotFoundError, UnavailableError
-from kinesis_core.leases import Lease, LeaseCheckpoint, read_lease
+from kinesis_core.leases import FINISHED, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.model import Shard
 from support.fake_stream import FakeStream
 from support.lineages import forget, lease_of, name, new_stream
@@ -237,3 +237,21 @@ def test_a_creation_without_a_response_is_repeated(split: FakeStream, fault: str
     assert (name(1) in leases_in(inner)) is (fault == "lose"), "nothing is undone without need"
     assert end(inner, parent, split) == (name(1), name(2))
     assert set(leases_in(inner)) == {name(0), name(1), name(2)}
+
+
+CHILD = Lease("c", LeaseCheckpoint("TRIM_HORIZON"), "1:orders:2", parents=("a", "b"))
+PARENT = Lease("a", LeaseCheckpoint("49"), "1:orders:2")
+
+
+def test_unfinished_parent() -> None:
+    """A child waits for each parent that is not finished."""
+    other = evolve(PARENT, shard_id="b")
+    leases = {lease.key: lease for lease in (PARENT, other)}
+    assert unfinished_parents(CHILD, leases.get) == ["a", "b"]
+    leases[PARENT.key] = evolve(PARENT, checkpoint=FINISHED)
+    assert unfinished_parents(CHILD, leases.get) == ["b"]
+
+
+def test_parents_without_a_lease() -> None:
+    """A child does not wait for a parent without a lease, nor for a shard of that name in another stream."""
+    assert unfinished_parents(CHILD, {"a": evolve(PARENT, stream_id=None)}.get) == []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import define, evolve
 
-from kinesis_consumer.shards import Findings, LeaseKeeper
+from kinesis_consumer.leases import new_item
+from kinesis_consumer.shards import Findings, LeaseKeeper, find_uncovered, missing_ranges
 from kinesis_consumer.shards.keeper import CREATIONS
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_core.aws import StreamApi
@@ -13,7 +14,9 @@ from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import Item, Lease, read_lease
 from kinesis_core.model import Latest, Shard, TrimHorizon
 from support.fake_stream import FakeStream
-from support.lineages import forget, lease_of, name, new_stream, numbers
+from support.lineages import forget, lease_of, listed, name, new_stream, numbers
+
+HALF = 2**127
 
 
 def scan(table: MemoryTable) -> list[Lease]:
@@ -98,6 +101,18 @@ def test_missing_lease() -> None:
     run(keeper)
     table.delete(name(1), {})
     assert [created(run(keeper, seconds)) for seconds in (60, 29, 1, 29, 1)] == [[], [], [], [], [1]]
+
+
+def test_another_missing_lease() -> None:
+    """Another hole begins anew: it has to be found three times as well."""
+    stream, table = new_stream(2), MemoryTable()
+    keeper = keeper_of(stream, table)
+    run(keeper)
+    table.delete(name(1), {})
+    assert [created(run(keeper, seconds)) for seconds in (60, 30)] == [[], []]
+    table.create(name(1), new_item(lease_of(stream, 1)))
+    table.delete(name(0), {})
+    assert [created(run(keeper, 30)) for _ in range(3)] == [[], [], [0]]
 
 
 def test_new_leader_trusts_no_earlier_finding() -> None:
@@ -198,3 +213,32 @@ def test_several_streams() -> None:
     assert {stream_id: list(listing) for stream_id, listing in keeper.listings.items()} == {
         "1:teas:2": [name(0)]
     }
+
+
+def test_complete_leases() -> None:
+    """Leases that are not finished cover all hash keys. Overlaps are fine."""
+    stream = new_stream(2)
+    stream.split(name(1))
+    leases = [lease_of(stream, number) for number in range(4)]
+    assert find_uncovered(leases) is None
+    assert find_uncovered(leases[:2]) is None
+
+
+def test_what_leases_leave_uncovered() -> None:
+    """A finished lease covers nothing, and neither does one that does not say its hash keys."""
+    stream = new_stream(2)
+    first, second = lease_of(stream, 0), lease_of(stream, 1)
+    assert find_uncovered([first]) == (HALF, 2 * HALF - 1)
+    assert find_uncovered([first, lease_of(stream, 1, "SHARD_END")]) == (HALF, 2 * HALF - 1)
+    assert find_uncovered([evolve(first, hash_range=None), second]) == (0, HALF - 1)
+    assert find_uncovered([]) == (0, 2 * HALF - 1)
+
+
+def test_which_hash_keys_are_filled_in() -> None:
+    """A lease without hash keys gets those of its shard, if it still exists. Its counter stays."""
+    stream = new_stream(2)
+    bare = evolve(lease_of(stream, 0), hash_range=None)
+    leases = [bare, lease_of(stream, 1), evolve(bare, shard_id="gone"), evolve(bare, stream_id="1:teas:2")]
+    assert missing_ranges(listed(stream), leases) == [
+        Update(name(0), {"leaseKey": name(0)}, {"startingHashKey": "0", "endingHashKey": str(HALF - 1)})
+    ]

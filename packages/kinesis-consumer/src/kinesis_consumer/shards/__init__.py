@@ -1,18 +1,14 @@
 """Which leases there are: those of a group's first shards, of the children of a shard that ended, and none that is no longer needed."""
 
-from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
 from kinesis_consumer.shards.cleanup import delete_finished, left_unfinished, needless_leases
-from kinesis_consumer.shards.ending import NotYet, create_children
-from kinesis_consumer.shards.identity import verify_stream
-from kinesis_consumer.shards.keeper import Findings, LeaseKeeper
-from kinesis_consumer.shards.naming import names_streams, verify_naming
-from kinesis_consumer.shards.order import unfinished_parents
+from kinesis_consumer.shards.ending import NotYet, create_children, unfinished_parents
+from kinesis_consumer.shards.identity import names_streams, verify_naming, verify_stream
+from kinesis_consumer.shards.keeper import Findings, LeaseKeeper, find_uncovered, missing_ranges
 from kinesis_consumer.shards.positions import InitialPosition, LeaseStart, start_at
 from kinesis_consumer.shards.sync import StaleListing, find_staleness, missing_leases
 
 __all__ = [
     "Findings",
-    "HoleWatch",
     "InitialPosition",
     "LeaseKeeper",
     "LeaseStart",

@@ -1,12 +1,12 @@
 """
-The end of a shard: leases for its children, before its own lease says that it is finished.
+The end of a shard: leases for its children, before its own lease says that it is finished. They are begun after that.
 
 Source: ShutdownTask of the KCL 2.7 and 3.5
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import evolve, frozen
 
@@ -19,6 +19,16 @@ from kinesis_core.leases import LEASE_OWNER, Lease
 from kinesis_core.model import Shard, by_id, first_hole, index_children
 from kinesis_core.planning import Known, find_hole
 from kinesis_core.shards import is_known
+
+
+def unfinished_parents(lease: Lease, find: Callable[[str], Lease | None]) -> list[str]:
+    """
+    Return the parents that must be finished before the shard of *lease* may be begun; an empty list if it may be begun now.
+
+    *find* returns a lease by its key. A parent without a lease was read before, or is not read at all.
+    """
+    parents = {parent: find(evolve(lease, shard_id=parent).key) for parent in lease.parents}
+    return [parent for parent, found in parents.items() if found is not None and not found.is_finished]
 
 
 @frozen

@@ -1,6 +1,7 @@
 """
-Whether leases are of the streams that a worker was opened with. A stream that was deleted and created again has shards of the same
-ids, and none of the positions in the leases is one of it.
+Whether the leases in a table are those of the group that is opened: of its streams, and with their names if it has several.
+
+A stream that was deleted and created again has shards of the same ids, and none of the positions in the leases is one of it.
 """
 
 from __future__ import annotations
@@ -54,3 +55,46 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
 
 def _created(stream: str) -> str:
     return show_time(int(stream.rpartition(":")[2]) * 1000)
+
+
+def names_streams(leases: Collection[Lease], streams: int) -> bool:
+    """
+    Return whether the leases of a group name their stream: as those in its table do; in a new group, if it has several *streams*.
+
+    Raises:
+        GroupStateError: The leases do not fit to the number of streams, or to each other.
+    """
+    named = any(lease.stream_id for lease in leases) if leases else streams > 1
+    verify_naming(leases, named=named or streams > 1)
+    return named
+
+
+def verify_naming(leases: Collection[Lease], *, named: bool) -> None:
+    """
+    Verify that all *leases* name their stream, or none does.
+
+    A worker would take leases of the other kind for missing ones, and create them again where the group starts: records would be lost.
+
+    Raises:
+        GroupStateError: Some are of the other kind.
+    """
+    others = sorted(lease.key for lease in leases if (lease.stream_id is not None) is not named)
+    if not others:
+        return
+    if len(others) < len(leases):
+        fitting = min(lease.key for lease in leases if lease.key not in others)
+        raise GroupStateError(
+            f"The table has leases of a group with one stream and of a group with several, such as {min(fitting, others[0])} and "
+            f"{max(fitting, others[0])}. Nobody knows which of them count. Stop all workers, and delete the leases of one kind."
+        )
+    if named:
+        raise GroupStateError(
+            f"The table has the leases of a group with one stream, such as {others[0]}, and the group is opened with several streams, "
+            "whose leases name the stream. Open it with its one stream, and a group with another application name for each further "
+            "stream. To read all of them in one group, stop this one, and open a group with another application name, and with "
+            "`start` at a time before the stop: it delivers the records since then again."
+        )
+    raise GroupStateError(
+        f"The table has the leases of a group with several streams, such as {others[0]}, and was empty when this worker was opened with "
+        "one stream. Open all workers of a group with the same streams."
+    )

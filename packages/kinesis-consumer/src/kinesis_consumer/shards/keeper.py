@@ -1,14 +1,19 @@
-"""The keeper of a table's leases: what the leader does so that every shard has the lease that it needs."""
+"""
+The keeper of a table's leases: what the leader does so that every shard has the lease that it needs.
+
+A table is read piece by piece while others write to it, so one finding proves nothing. The same hole three times in a row does.
+
+Source: PeriodicShardSyncManager of the KCL 2.7 and 3.5
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_consumer.leases import new_item
-from kinesis_consumer.shards.audit import HoleWatch, find_uncovered, missing_ranges
+from kinesis_consumer.leases import describe_shard, new_item
 from kinesis_consumer.shards.cleanup import left_unfinished
 from kinesis_consumer.shards.positions import InitialPosition
 from kinesis_consumer.shards.sync import StaleListing, missing_leases
@@ -16,10 +21,13 @@ from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
-from kinesis_core.leases import Lease
-from kinesis_core.model import Listing, by_id
+from kinesis_core.leases import Lease, shard_attributes
+from kinesis_core.model import Listing, by_id, first_gap
 from kinesis_core.shards import is_known
 
+HashRange = tuple[int, int]
+CONFIDENCE = 3
+"""So many findings in a row are believed."""
 CREATIONS = 100
 """At most so many leases are created in one run, so that a run is short. The next run goes on."""
 RETRY_S = 2.0
@@ -129,7 +137,8 @@ class _StreamKeeper:
     """The last complete one."""
     queue: deque[Lease] = field(factory=deque, init=False)
     """Leases to create, parents first."""
-    _watch: HoleWatch = field(factory=HoleWatch, init=False)
+    _holes: deque[HashRange | None] = field(factory=lambda: deque(maxlen=CONFIDENCE), init=False)
+    """What the last looks found uncovered."""
     _left: dict[str, bool] = field(factory=dict, init=False)
     """Leases whose shards are not listed, by key: whether they were missing twice."""
     _unread: list[Lease] = field(factory=list, init=False)
@@ -142,7 +151,8 @@ class _StreamKeeper:
             ServiceError: Kinesis failed.
         """
         hole = find_uncovered(leases)
-        is_certain = self._watch.is_certain(hole)
+        self._holes.append(hole)
+        is_certain = hole is not None and self._holes.count(hole) == CONFIDENCE
         is_calm = hole is None and all(lease.hash_range is not None for lease in leases)
         self.due_s = now_s + (CALM_S if is_calm else HOLE_S if leases else RETRY_S)
         listing = by_id(self.api.list_shards())
@@ -174,3 +184,29 @@ class _StreamKeeper:
         self.listing = listing
         self._unread += [lease for lease in left if self._left.get(lease.key) is False]
         self._left = {lease.key: lease.key in self._left for lease in left}
+
+
+def find_uncovered(leases: Iterable[Lease]) -> HashRange | None:
+    """
+    Return the first hash keys that no lease covers whose shard is not read to its end; None if there are none.
+
+    *leases* are those of one stream. A lease that does not say its hash keys covers none: see `missing_ranges`.
+    """
+    return first_gap(
+        lease.hash_range for lease in leases if lease.hash_range is not None and not lease.is_finished
+    )
+
+
+def missing_ranges(listing: Listing, leases: Iterable[Lease], stream_id: str | None = None) -> list[Update]:
+    """Return writes of the hash keys that leases lack: a KCL before 2.3 wrote none."""
+    return [
+        describe_shard(
+            lease,
+            shard_attributes(
+                Lease(lease.shard_id, lease.checkpoint, hash_range=(shard.hash_start, shard.hash_end))
+            ),
+        )
+        for lease in leases
+        if lease.stream_id == stream_id and lease.hash_range is None
+        if (shard := listing.get(lease.shard_id)) is not None
+    ]

@@ -11,7 +11,7 @@ from attrs import frozen
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kinesis_consumer.stores import ItemTable, MemoryTable, Update
-from kinesis_consumer.stores.typed_json import decode_item, encode_item
+from kinesis_consumer.stores.sqlite import decode_item, encode_item
 from kinesis_core.errors import InvalidRequestError
 from support.examples import examples
 from support.item_tables import Servers

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from attrs import define, field, frozen
 
-from kinesis_consumer.stores.sqlite import SqliteTable
-from kinesis_consumer.stores.typed_json import decode_item
+from kinesis_consumer.stores.sqlite import SqliteTable, decode_item
 from kinesis_core.leases import Lease, is_lease, read_lease
 from tools.consumer_chaos.journal import Delivery, read_journal
 from tools.consumer_chaos.verdict import Written

@@ -8,8 +8,7 @@ from copy import deepcopy
 
 from attrs import define, field
 
-from kinesis_consumer.stores.changes import change, meets
-from kinesis_consumer.stores.table import Update
+from kinesis_consumer.stores.table import Update, meets
 from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Item, Value
 
 
@@ -47,11 +46,9 @@ class MemoryTable:
 
     def update(self, update: Update) -> Item | None:
         with self._lock:
-            item = self._items.get(update.key)
-            if not meets(item, update.expect):
-                return None
-            new = deepcopy(change(item, update))
-            self._items[update.key] = new
+            new = deepcopy(update.apply(self._items.get(update.key)))
+            if new is not None:
+                self._items[update.key] = new
             return deepcopy(new)
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kinesis_consumer.errors import GroupStateError
-from kinesis_consumer.stores.changes import change, meets
 from kinesis_consumer.stores.sqlite_file import WAIT_S, SqliteFile
-from kinesis_consumer.stores.table import Update
-from kinesis_consumer.stores.typed_json import decode_item, encode_item
+from kinesis_consumer.stores.table import Update, meets
 from kinesis_core.clock import Clock
 from kinesis_core.errors import OptionError, ServiceError
-from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Item, Value
+from kinesis_core.leases import LEASE_KEY, LEASE_OWNER, Item, Value, item_from_dynamodb, item_to_dynamodb
 from kinesis_credentials.logs import get_logger
 
 if TYPE_CHECKING:
@@ -105,11 +105,9 @@ class SqliteTable:
 
     def update(self, update: Update) -> Item | None:
         with self._file.writing() as connection:
-            item = self._find(connection, update.key)
-            if not meets(item, update.expect):
-                return None
-            new = change(item, update)
-            self._write(connection, update.key, new)
+            new = update.apply(self._find(connection, update.key))
+            if new is not None:
+                self._write(connection, update.key, new)
             return new
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
@@ -142,3 +140,28 @@ class SqliteTable:
                 file=self._file.path,
                 application=self.name,
             ) from error
+
+
+def encode_item(item: Item) -> str:
+    """Return *item* as JSON, with bytes in Base64."""
+    return json.dumps(item_to_dynamodb(item), default=_encode_bytes, separators=(",", ":"))
+
+
+def decode_item(text: str) -> Item:
+    """
+    Return the item in *text*.
+
+    Raises:
+        ValueError, TypeError, AttributeError: It is malformed.
+    """
+    return item_from_dynamodb(json.loads(text, object_hook=_decode_bytes))
+
+
+def _encode_bytes(value: Any) -> str:
+    return b64encode(value).decode()
+
+
+def _decode_bytes(node: dict[str, Any]) -> dict[str, Any]:
+    """Return *node* with bytes, if it is a value of that kind. In a map, "B" names a value, which is a node itself."""
+    encoded = node.get("B")
+    return {"B": b64decode(encoded, validate=True)} if isinstance(encoded, str) else node

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from attrs import field, frozen
 
-from kinesis_core.leases import Item, Value
+from kinesis_core.errors import InvalidRequestError
+from kinesis_core.leases import LEASE_KEY, Item, Value
 
 
 @frozen
@@ -27,6 +28,38 @@ class Update:
         changed = Counter([*self.set, *self.remove, *self.add])
         if repeated := sorted(name for name, times in changed.items() if times > 1):
             raise ValueError(f"An update changes {', '.join(repeated)} more than once.")
+
+    def apply(self, item: Item | None) -> Item | None:
+        """
+        Return what the update makes of *item*, by the rules of DynamoDB; None if an expectation is not met. *item* stays as it is.
+
+        Raises:
+            InvalidRequestError: The update changes the key, or adds to an attribute that is not a number.
+        """
+        if not meets(item, self.expect):
+            return None
+        if LEASE_KEY in {*self.set, *self.remove, *self.add}:
+            raise self._invalid(f"changes {LEASE_KEY}, which is the key")
+        new: Item = {**(item or {LEASE_KEY: self.key}), **self.set}
+        for name in self.remove:
+            new.pop(name, None)
+        for name, number in self.add.items():
+            present = new.get(name, 0)
+            if not isinstance(present, (int, float)):
+                raise self._invalid(f"adds to {name}, which is not a number")
+            new[name] = present + number
+        return new
+
+    def _invalid(self, what: str) -> InvalidRequestError:
+        return InvalidRequestError(
+            f"The update of item {self.key} {what}. Correct the update.", code="InvalidUpdate"
+        )
+
+
+def meets(item: Item | None, expect: Mapping[str, Value | None]) -> bool:
+    """Return whether *item* has the expected values. A missing item has no attributes."""
+    found = item or {}
+    return all(found.get(name) == value for name, value in expect.items())
 
 
 class ItemTable(Protocol):

@@ -222,9 +222,9 @@ def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
     """`open` refuses the name of a process that renews its leases."""
 
     class RenewedTable(MemoryTable):
-        def get(self, key: str) -> Item | None:
-            self.update(Update(key, {"leaseOwner": "one"}, add={"leaseCounter": 5}))
-            return super().get(key)
+        def scan(self) -> list[Item]:
+            self.update(Update(SHARD, {"leaseOwner": "one"}, add={"leaseCounter": 5}))
+            return super().scan()
 
     class Leases:
         def open(self, *_: object) -> MemoryTable:

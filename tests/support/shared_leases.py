@@ -118,9 +118,13 @@ def make_lease(
 
 
 def put_leases(table: MemoryTable, leases: Iterable[Lease]) -> None:
-    """Write *leases* with their owners and counters."""
+    """Write *leases* with their owners, counters and marks."""
     for lease in leases:
-        owners = {"leaseOwner": lease.owner, "checkpointOwner": lease.checkpoint_owner}
+        owners = {
+            "leaseOwner": lease.owner,
+            "checkpointOwner": lease.checkpoint_owner,
+            "workerProcess": lease.process,
+        }
         table.create(
             lease.key,
             {

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from attrs import evolve, frozen
 
 from kinesis_consumer.arguments import refused, verify_connection
-from kinesis_consumer.assignment import OlderWorkers, WorkerReport, read_leases, read_report, write_version
+from kinesis_consumer.assignment import join
 from kinesis_consumer.delivery import Feed, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
-from kinesis_consumer.stores import Update
 from kinesis_consumer.stream_names import name_streams
 from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Source, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
-from kinesis_core.leases import PROCESS, Item, Lease, identify_stream
+from kinesis_core.leases import identify_stream, read_leases
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary, TrimHorizon
 from kinesis_core.options import BadValueError, starting_position
 from kinesis_core.planning import ShardPages
@@ -61,8 +60,7 @@ class Opening:
             api = _Impatient(_client(impatient, ref))
             found.append(self._source(ref, names[ref], api, rng, initial))
         table = leases.open(self.application, self.connection)
-        scan = partial(patiently, "Scan", table.scan, clock, rng)
-        present, _ = read_leases(scan())
+        present, _ = read_leases(patiently("Scan", table.scan, clock, rng))
         named = names_streams(present, len(found))
         for each in found:
             list_shards = partial(patiently, "ListShards", each.api.list_shards, clock, rng)
@@ -71,10 +69,7 @@ class Opening:
         apis = {stream_id: source.api for stream_id, source in sources.items()}
         member = LeaseHolder(self.worker, table, sources, self.settings, clock, self.callbacks)
         identifier = None if named else found[0].stream_id
-        OlderWorkers(table.name, self.worker).await_end(scan, clock, self.settings.lease_duration_s)
-        await_own_name(member, present, lambda call: patiently("GetItem", call, clock, rng))
-        claim = partial(write_version, table, self.worker, int(SystemClock().now_s() * 1000))
-        patiently("PutItem", claim, clock, rng)
+        join(table, member.namesakes, SystemClock(), rng)
         keeper = LeaseKeeper(table, apis, initial, clock, identifier)
         coordinator = Coordinator(member, keeper, clock, SystemClock(), rng)
         return WorkerThreads(Worker(member), coordinator, self.settings.fetch_threads)
@@ -104,39 +99,6 @@ class Opening:
             connection, summary.arn, self.consumer, True, FanOutSettings(), SteadyClock()
         )
         return SubscribedPages(pages, found.subscriptions, SteadyClock())
-
-
-def await_own_name(
-    worker: LeaseHolder,
-    leases: Collection[Lease],
-    patiently: Callable[[Callable[[], Item | None]], Item | None],
-) -> None:
-    """
-    Wait as `Namesakes.await_end` does. *leases* are all leases of the table.
-
-    Raises:
-        WorkerNameInUseError: A process with that name runs.
-        ServiceError: The table failed.
-    """
-
-    def look_at(key: str) -> Lease | None:
-        item = patiently(lambda: worker.table.get(key))
-        return next(iter(read_leases([item] if item else [])[0]), None)
-
-    def find_report() -> WorkerReport | None:
-        item = patiently(lambda: worker.table.get(worker.name))
-        return read_report(item) if item else None
-
-    def clear(lease: Lease) -> Item | None:
-        update = Update(lease.key, expect={PROCESS: lease.process}, remove=(PROCESS,))
-        return patiently(lambda: worker.table.update(update))
-
-    worker.namesakes.await_end(leases, look_at, find_report)
-    for lease in leases:
-        if worker.namesakes.has(lease) and lease.actual_owner != worker.name:
-            clear(
-                lease
-            )  # a KCL has taken it from a process that was killed, and may hand it over to this one
 
 
 @frozen

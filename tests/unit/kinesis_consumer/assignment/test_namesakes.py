@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 
 import pytest
 from attrs import evolve
 
 from kinesis_consumer import GroupSettings, WorkerNameInUseError
-from kinesis_consumer.assignment import Namesakes, WorkerReport
+from kinesis_consumer.assignment import Namesakes, join, report_alive
 from kinesis_consumer.leases import assign, new_item, release
-from kinesis_consumer.opening import await_own_name
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_core.leases import Lease
+from kinesis_core.leases import Item, Lease
 from support.consumer_groups import fill, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock
-from support.shared_leases import make_lease
+from support.shared_leases import make_lease, put_leases
 
 DURATION_S = 10.0
 MINE = make_lease(0, "host-1", counter=5)
@@ -36,17 +36,17 @@ def wait(
     """Wait for the name host-1. Returns for how long, and what is known then."""
     clock = FakeClock()
     namesakes, started_s = Namesakes("host-1", DURATION_S, clock), clock.now_s()
-    by_key = {lease.key: lease for lease in leases}
 
-    def passed_s() -> float:
-        return clock.now_s() - started_s
+    class Table(MemoryTable):
+        def scan(self) -> list[Item]:
+            passed_s, present = clock.now_s() - started_s, MemoryTable()
+            put_leases(present, filter(None, (change(lease, passed_s) for lease in leases)))
+            if (updated := report(passed_s)) is not None:
+                present.update(report_alive("host-1", updated))
+            return present.scan()
 
-    def find_report() -> WorkerReport | None:
-        updated = report(passed_s())
-        return None if updated is None else WorkerReport("host-1", updated)
-
-    namesakes.await_end(leases, lambda key: change(by_key[key], passed_s()), find_report)
-    return passed_s(), namesakes
+    join(Table(), namesakes, clock, random.Random(1))
+    return clock.now_s() - started_s, namesakes
 
 
 def renewed(lease: Lease, passed_s: float) -> Lease:
@@ -56,7 +56,8 @@ def renewed(lease: Lease, passed_s: float) -> Lease:
 
 def test_a_new_name_is_not_waited_for() -> None:
     """Leases of other workers do not matter."""
-    assert wait([make_lease(0, "host-2"), make_lease(1)])[0] == 0
+    of_another = evolve(make_lease(0, "host-2"), process=mark("any", "host-2"))
+    assert wait([of_another, make_lease(1)])[0] == 0
 
 
 def test_the_name_of_a_process_that_was_killed() -> None:
@@ -182,7 +183,7 @@ def test_marks_of_a_process_that_was_killed() -> None:
         table.create(lease.key, new_item(lease))
         table.update(Update(lease.key, {}, {"leaseOwner": owner, "workerProcess": mark("old")}))
     before = leases_of(table)
-    await_own_name(threads.worker.leases, list(before.values()), lambda call: call())
+    join(table, threads.worker.leases.namesakes, clock, random.Random(1))
     assert [lease.process for lease in leases_of(table).values()] == [None, mark("old")]
     assert [lease.counter for lease in leases_of(table).values()] == [
         lease.counter for lease in before.values()

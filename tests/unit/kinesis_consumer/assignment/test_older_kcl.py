@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from kinesis_consumer import ConsumerGroup, GroupSettings, GroupStateError, LeaseLostError
-from kinesis_consumer.assignment import MIGRATION, Namesakes, OlderWorkers, report_alive, write_version
+from kinesis_consumer.assignment import MIGRATION, Namesakes, OlderWorkers, join, report_alive, write_version
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.leases import renew
 from kinesis_consumer.stores import MemoryTable, Update
@@ -53,7 +55,7 @@ def await_end(table: MemoryTable, *running: str) -> float:
     """Wait as a worker does that is opened. Returns how long."""
     clock = KclClock(table, *running)
     began_s = clock.now_s()
-    OlderWorkers(table.name, "python").await_end(table.scan, clock, DURATION_S)
+    join(table, Namesakes("python", DURATION_S, clock), clock, random.Random(1))
     return clock.now_s() - began_s
 
 

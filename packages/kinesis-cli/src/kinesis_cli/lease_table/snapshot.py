@@ -7,16 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from kinesis_core.leases import (
-    ENTITY_TYPE,
-    LEASE_KEY,
-    Item,
-    Lease,
-    LeaseItemError,
-    is_lease,
-    item_from_dynamodb,
-    read_lease,
-)
+from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, Lease, is_lease, item_from_dynamodb, read_leases
 
 _REPORT, _REPORT_TIME = "WORKER_METRIC_STATS", "lut"
 _LEADER, _LEADER_NAME = "LEADER", "ownerName"
@@ -36,24 +27,15 @@ class Snapshot:
     @staticmethod
     def read(items: Iterable[Mapping[str, Any]]) -> Snapshot:
         """Return what *items*, in DynamoDB's JSON, say."""
-        leases: list[Lease] = []
-        malformed: list[str] = []
-        others: list[Item] = []
-        for raw in items:
-            item = item_from_dynamodb(raw)
-            if not is_lease(item):
-                others.append(item)
-                continue
-            try:
-                leases.append(read_lease(item))
-            except LeaseItemError:
-                malformed.append(str(item.get(LEASE_KEY, "without a key")))
+        read = [item_from_dynamodb(item) for item in items]
+        leases, malformed = read_leases(read)
+        others = [item for item in read if not is_lease(item)]
         leaders = [str(item.get(_LEADER_NAME)) for item in others if item.get(ENTITY_TYPE) == _LEADER]
         return Snapshot(
-            sorted(leases, key=lambda lease: lease.key),
+            leases,
             dict(filter(None, map(_report, others))),
             leaders[0] if leaders else None,
-            sorted(malformed),
+            malformed,
         )
 
     def of_stream(self, stream: str | None) -> Snapshot:

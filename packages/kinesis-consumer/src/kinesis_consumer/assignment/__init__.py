@@ -1,7 +1,7 @@
 """Which worker has which lease: a leader assigns them to the workers that report."""
 
 from kinesis_consumer.assignment.balancing import Assign, BeginHandOver, Decision, decide
-from kinesis_consumer.assignment.items import read_leases
+from kinesis_consumer.assignment.joining import join
 from kinesis_consumer.assignment.leader import Leader, LeaderRun
 from kinesis_consumer.assignment.lock import HEARTBEATS, LeaderLock
 from kinesis_consumer.assignment.metrics import (
@@ -33,7 +33,7 @@ __all__ = [
     "Sightings",
     "WorkerReport",
     "decide",
-    "read_leases",
+    "join",
     "read_report",
     "report_alive",
     "scan_pause_s",

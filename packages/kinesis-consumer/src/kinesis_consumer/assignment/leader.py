@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from attrs import define, field, frozen
 
 from kinesis_consumer.assignment.balancing import Assign, Decision, decide
-from kinesis_consumer.assignment.items import read_leases
 from kinesis_consumer.assignment.lock import LeaderLock
 from kinesis_consumer.assignment.metrics import UPDATED, Roster, read_report
 from kinesis_consumer.assignment.older_kcl import OlderWorkers
@@ -17,7 +16,7 @@ from kinesis_consumer.leases import assign, begin_hand_over
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
-from kinesis_core.leases import Lease
+from kinesis_core.leases import Lease, read_leases
 
 HAND_OVER_S = 30.0
 FAILURES = 3

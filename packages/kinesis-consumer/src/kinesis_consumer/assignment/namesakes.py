@@ -8,26 +8,22 @@ counters of the leases tell a dead process from one that runs. So each process m
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Iterable
 from hashlib import sha256
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_consumer.assignment.metrics import WorkerReport
+from kinesis_consumer.assignment.metrics import read_report
 from kinesis_consumer.errors import WorkerNameInUseError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import PROCESS, Item, Lease
+from kinesis_core.leases import PROCESS, Item, Lease, read_leases
 
 MOVES = 2
 """So many writes show that a process runs. A leader may have written one: it gives a lease again to the name that had it."""
-LOOKS = 6
-"""Looks in one lease duration, in which a process renews its leases three times."""
 FORGOTTEN = 3
 """A lease that was not looked at for so many durations had other owners meanwhile."""
 _DIGITS = 12
 """Digits of what tells processes and names apart. A lease must fit into 1 KB, for which DynamoDB charges one write."""
-WATCHED = 3
-"""A process that runs renews all its leases, so watching some of them is enough."""
 
 
 @frozen
@@ -67,6 +63,8 @@ class Namesakes:
     process: str = field(factory=_new_process)
     """What no other process has, also none with the name of this worker."""
     _seen: dict[str, _Sighting] = field(factory=dict, init=False)
+    _reported: list[int] = field(factory=list, init=False)
+    """When a process with this name said last that it is alive; nothing if it did not."""
 
     @property
     def mark(self) -> Item:
@@ -95,39 +93,22 @@ class Namesakes:
             raise self._error()
         return self.clock.now_s() - seen.changed_s >= self.duration_s
 
-    def await_end(
-        self,
-        leases: Collection[Lease],
-        look_at: Callable[[str], Lease | None],
-        find_report: Callable[[], WorkerReport | None],
-    ) -> None:
+    def look(self, items: Iterable[Item]) -> bool:
         """
-        Wait until no process has the name of this worker, which has not begun. That takes no time for a new name, and at most one
-        lease duration for that of a process that was killed.
-
-        *leases* are those of the table, *look_at* reads one of them again, *find_report* reads the report of the worker.
+        Look at *items*, which are all of the table, before this worker begins. Returns whether another look may find a process with
+        its name.
 
         Raises:
-            WorkerNameInUseError: A process with that name runs.
-            ServiceError: The table failed.
+            WorkerNameInUseError: One runs: it has renewed a lease, or reported, since an earlier look.
         """
-        keys = [lease.key for lease in leases if lease.actual_owner == self.worker][:WATCHED]
-        first = find_report()
-        until_s = self.clock.now_s() + self.duration_s
-        for lease in leases:
-            if lease.actual_owner == self.worker:
-                self._look(lease, self._marked_by(lease) or "")
-        while (keys or first) and self.clock.now_s() < until_s:
-            self.clock.sleep(self.duration_s / LOOKS)
-            report = find_report()
-            if first and report and report.updated != first.updated:
-                raise self._error()
-            first = first if report else None
-            looks = [look_at(key) for key in keys]
-            found = [each for each in looks if each is not None and each.actual_owner == self.worker]
-            if any(self._runs(self._look(each, self._marked_by(each) or "")) for each in found):
-                raise self._error()
-            keys = [each.key for each in found]
+        read = [*items]
+        own = [lease for lease in read_leases(read)[0] if lease.actual_owner == self.worker]
+        reports = [report for report in map(read_report, read) if report and report.worker == self.worker]
+        last, self._reported = self._reported, [report.updated for report in reports]
+        has_reported = bool(last and reports and last != self._reported)
+        if has_reported or any(self._runs(self._look(each, self._marked_by(each) or "")) for each in own):
+            raise self._error()
+        return bool(own or reports)
 
     def _marked_by(self, lease: Lease) -> str | None:
         """Return the process that has taken *lease* under the name of this worker, if any."""

@@ -10,17 +10,15 @@ Source: MigrationState and TableMigrationState of the KCL 3.5
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field
 
-from kinesis_consumer.assignment.items import read_leases
 from kinesis_consumer.assignment.metrics import read_report
 from kinesis_consumer.assignment.namesakes import is_marked
 from kinesis_consumer.errors import GroupStateError
 from kinesis_consumer.stores import ItemTable, Update
-from kinesis_core.clock import Clock
-from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item
+from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, read_leases
 
 MIGRATION = "Migration3.0"
 _ENTITY = "CLIENT_VERSION_MIGRATION"
@@ -38,8 +36,6 @@ _COMPLETE = "TABLE_MIGRATION_STATUS_COMPLETE"
 _EARLIER_STATUSES = tuple(f"TABLE_MIGRATION_STATUS_{name}" for name in ("INIT", "DEPLOYED", "PENDING"))
 MOVES = 2
 """So many writes to a lease show that its worker runs. One may have been under way when the worker was killed."""
-LOOKS = 6
-"""Looks in one lease duration, in which a worker renews its leases three times."""
 _SHOWN = 10
 
 
@@ -72,20 +68,6 @@ class OlderWorkers:
         if renewed:
             raise self._error(renewed, _states(items))
         return bool(present)
-
-    def await_end(self, scan: Callable[[], Sequence[Item]], clock: Clock, duration_s: float) -> None:
-        """
-        Wait until leases without a report are known to have no worker, which takes *duration_s*: a lease is valid for that long.
-
-        No time is needed if there is no such lease.
-
-        Raises:
-            GroupStateError: An older worker runs, or the table is of a newer KCL.
-            ServiceError: The table failed.
-        """
-        until_s = clock.now_s() + duration_s
-        while self.look(scan()) and clock.now_s() < until_s:
-            clock.sleep(duration_s / LOOKS)
 
     def verify(self, table: ItemTable) -> None:
         """

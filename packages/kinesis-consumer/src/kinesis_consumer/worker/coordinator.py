@@ -16,7 +16,6 @@ from kinesis_consumer.assignment import (
     LeaderRun,
     MetricsWriter,
     OlderWorkers,
-    read_leases,
     read_report,
     scan_pause_s,
 )
@@ -25,7 +24,7 @@ from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_consumer.worker.outages import Outage, Periodic
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import Lease
+from kinesis_core.leases import Lease, read_leases
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")

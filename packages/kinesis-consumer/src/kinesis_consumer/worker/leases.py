@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import define, field
 
-from kinesis_consumer.assignment import Namesakes, read_leases
+from kinesis_consumer.assignment import Namesakes
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, life, renew
@@ -22,7 +22,7 @@ from kinesis_consumer.worker.outages import Attempt, RenewalLog
 from kinesis_consumer.worker.streams import KnownStreams, Source
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import Item, Lease, Value
+from kinesis_core.leases import Item, Lease, Value, read_leases
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")

@@ -26,6 +26,7 @@ from kinesis_core.leases.items import (
     is_lease,
     pending_attributes,
     read_lease,
+    read_leases,
     shard_attributes,
 )
 from kinesis_core.leases.lease import (
@@ -98,6 +99,7 @@ __all__ = [
     "open_table",
     "pending_attributes",
     "read_lease",
+    "read_leases",
     "resume_from_applications",
     "shard_attributes",
     "to_dynamodb",

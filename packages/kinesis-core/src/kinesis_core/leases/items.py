@@ -8,6 +8,7 @@ Since version 3.5 the KCL keeps other items in the same table: the lock of the l
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from kinesis_core.leases.attributes import Item
@@ -58,6 +59,22 @@ def read_lease(item: Item) -> Lease:
         return _read(item)
     except (KeyError, TypeError, ValueError) as error:
         raise LeaseItemError(f"item {key!r} is not a valid lease: {error}") from error
+
+
+def read_leases(items: Iterable[Item]) -> tuple[list[Lease], list[str]]:
+    """
+    Return the leases in *items*, by key, and the keys of malformed ones.
+
+    One malformed item does not stop whoever reads the others.
+    """
+    leases: list[Lease] = []
+    malformed: list[str] = []
+    for item in filter(is_lease, items):
+        try:
+            leases.append(read_lease(item))
+        except LeaseItemError:
+            malformed.append(str(item.get(LEASE_KEY, "without a key")))
+    return sorted(leases, key=lambda lease: lease.key), sorted(malformed)
 
 
 def checkpoint_attributes(checkpoint: LeaseCheckpoint) -> Item:

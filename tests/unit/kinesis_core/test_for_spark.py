@@ -52,7 +52,7 @@ LIMITED = """
 import os, resource
 from kinesis_core.errors import PutError, ProcessLimitError
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.producing.failures import internal_error
+from kinesis_core.producing.sender import internal_error
 
 {before}
 errors = {{"read": MemoryError(), "write": internal_error("orders", MemoryError(), 3)}}

@@ -325,7 +325,7 @@ def test_garbage_collection_waits_for_no_lock() -> None:
     taken, done = threading.Event(), threading.Event()
 
     def take() -> None:
-        with sender._lock:
+        with sender.group.lock:
             taken.set()
             done.wait(PATIENCE_S)
 

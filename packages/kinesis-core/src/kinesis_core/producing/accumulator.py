@@ -17,12 +17,12 @@ from attrs import define, evolve, field, frozen, validators
 from kinesis_core.errors import PutError
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing.counts import Buffer, InFlightCounts
-from kinesis_core.producing.failures import put_error, recreated
 from kinesis_core.producing.packer import AGGREGATE_KEY, Packer
 from kinesis_core.producing.router import Groups, Router
 from kinesis_core.producing.rows import Rows, random_keys
 from kinesis_core.producing.shard_map import ShardMap
 from kinesis_core.producing.shard_queue import REQUEST_BYTES, SendState, ShardBatch, ShardQueue
+from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
 _MIB = 1024 * 1024
@@ -61,6 +61,9 @@ class ProducerSettings:
 
 
 log = get_logger("kinesis_core")
+
+
+MAY_BE_MISSING = ("Records since the last flush may be missing.", Advice.WRITE_AGAIN)
 
 
 @define(eq=False)
@@ -240,7 +243,7 @@ class RecordAccumulator:
             log.warning("stream.recreated", stream=self.stream)
             written = self.counts.totals["user_records"]
             if written and self.packer.aggregates:
-                self.fail(recreated(self.stream, written))
+                self.fail(_recreated(self.stream, written))
         self._reroute_all(self.router.use(shards))
 
     def distribute(self, *, is_auto: bool) -> None:
@@ -260,11 +263,6 @@ class RecordAccumulator:
 
     # Failing
 
-    def fail_batches(self, lost: Sequence[ShardBatch], why: str) -> None:
-        """Fail because *lost*, a part of what is held, cannot be written."""
-        others = self.held_records - sum(batch.user_records for batch in lost)
-        self.fail(put_error(self.stream, why, lost, others))
-
     def fail(self, failure: PutError) -> None:
         """Drop everything and send no more. Every caller gets the first *failure*."""
         self.failure = self.failure or failure
@@ -273,3 +271,14 @@ class RecordAccumulator:
         self.packer.opened.clear()
         for queue in self.router.queues:
             queue.clear()
+
+
+def _recreated(stream: str, written: int) -> PutError:
+    """Return the error for a recreated stream, after so many user records were *written* since the last flush."""
+    return PutError(
+        f"Stream {stream} was deleted and recreated while it was written to. {written} user records written since the "
+        "last flush went to the deleted stream, or to shards of the new stream that do not own their keys.",
+        {"StreamRecreated": written},
+        advice=Advice.WRITE_AGAIN,
+        stream=stream,
+    )

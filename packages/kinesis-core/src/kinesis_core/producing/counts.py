@@ -6,7 +6,8 @@ from collections import Counter
 
 from attrs import asdict, define, field, frozen
 
-from kinesis_core.producing.shard_queue import ShardBatch
+from kinesis_core.model import MAX_PUT_RECORDS
+from kinesis_core.producing.shard_queue import REQUEST_BYTES, ShardBatch
 
 
 @frozen
@@ -61,8 +62,8 @@ class InFlightCounts:
     batch_bytes: int = field(default=0, init=False)
     open_aggregate_bytes: int = field(default=0, init=False)
     """Bytes in open aggregates, which are not batches yet."""
-    records_since_wake: int = field(default=0, init=False)
-    bytes_since_wake: int = field(default=0, init=False)
+    _records_since_wake: int = field(default=0, init=False)
+    _bytes_since_wake: int = field(default=0, init=False)
     """What was added since a sending thread was last woken for it."""
     totals: Counter[str] = field(factory=Counter, init=False)
     """By the field names of `Totals`."""
@@ -83,6 +84,14 @@ class InFlightCounts:
         """Number of user records in batches."""
         return sum(self._unwritten.values())
 
+    @property
+    def is_request_full(self) -> bool:
+        """Whether what was added since the last wake may fill a request."""
+        return self._records_since_wake >= MAX_PUT_RECORDS or self._bytes_since_wake >= REQUEST_BYTES
+
+    def on_woken(self) -> None:
+        self._records_since_wake = self._bytes_since_wake = 0
+
     def hold(self, *, batch_bytes: int = 0, open_aggregate_bytes: int = 0) -> None:
         """Count bytes that are held from now on, or no longer if the numbers are negative."""
         self.batch_bytes += batch_bytes
@@ -91,8 +100,8 @@ class InFlightCounts:
         self.buffer.open_aggregate_bytes += open_aggregate_bytes
 
     def add(self, batch: ShardBatch) -> None:
-        self.records_since_wake += len(batch.entries)
-        self.bytes_since_wake += batch.size_bytes
+        self._records_since_wake += len(batch.entries)
+        self._bytes_since_wake += batch.size_bytes
         self.hold(batch_bytes=batch.size_bytes)
         self._unwritten[batch.state.generation] += batch.user_records
 

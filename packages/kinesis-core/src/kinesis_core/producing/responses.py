@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from attrs import define, evolve, frozen
 
 from kinesis_core.aws import is_retryable, log_retry
-from kinesis_core.errors import ServiceError, StreamNotReadyError, ThrottledError
+from kinesis_core.errors import PutError, ServiceError, StreamNotReadyError, ThrottledError
 from kinesis_core.model import PutResponse, PutResult
-from kinesis_core.producing.accumulator import RecordAccumulator
-from kinesis_core.producing.failures import THROTTLED
+from kinesis_core.producing.accumulator import MAY_BE_MISSING, RecordAccumulator
 from kinesis_core.producing.shard_queue import ShardBatch, ShardQueue
 from kinesis_credentials import Advice
 
@@ -52,6 +52,7 @@ def _other_shard(batch: ShardBatch, results: Sequence[PutResult]) -> str | None:
     return next((shard_id for shard_id in shard_ids if shard_id != batch.shard_id or not is_known), None)
 
 
+THROTTLED = "ProvisionedThroughputExceededException"
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
 
 Misrouted = tuple[ShardBatch, str]
@@ -61,6 +62,10 @@ _MISPLACED = (
     "RecordDistributionStrategy is AUTO and botocore is too old to report that, update it.",
     Advice.STOP_AGGREGATING,
 )
+
+
+_TOO_SLOW = ("A shard accepts 1 MiB and 1,000 records a second from all its producers.", Advice.SLOW_DOWN)
+_HASH_DIGITS = 16
 
 
 @define(eq=False)
@@ -152,15 +157,20 @@ class ResponseHandler:
         if self.accumulator.failure is not None or not refused:
             return
         if lost:
-            self.accumulator.fail_batches(lost, "Kinesis refused them")
+            self._fail(lost, "Kinesis refused them")
             return
         late = [batch for batch in refused if batch.queue.patience.is_over]
         if late:
-            self.accumulator.fail_batches(late, str(late[0].queue.patience))
+            self._fail(late, str(late[0].queue.patience))
             return
         self._log_retry(refused, min(batch.queue.window.rests_until_s for batch in refused) - now_s)
         for batch in reversed(refused):  # so that the oldest stay first
             self.accumulator.put_back(batch)
+
+    def _fail(self, lost: Sequence[ShardBatch], why: str) -> None:
+        """Fail because *lost*, a part of what is held, cannot be written."""
+        others = self.accumulator.held_records - sum(batch.user_records for batch in lost)
+        self.accumulator.fail(put_error(self.accumulator.stream, why, lost, others))
 
     def _log_retry(self, refused: Sequence[ShardBatch], wait_s: float) -> None:
         """Log one line for *refused*, all of one request, the first of which is sent again after *wait_s*."""
@@ -218,7 +228,7 @@ class ResponseHandler:
             batch.state = batch.state.after_failure(
                 error.code, (error.what, *error.advice), is_unsure=are_sent
             )
-        self.accumulator.fail_batches(lost, "the shards that they belong to cannot be listed")
+        self._fail(lost, "the shards that they belong to cannot be listed")
 
 
 @define
@@ -242,3 +252,38 @@ def _by_queue(request: Sequence[ShardBatch], refused: Sequence[ShardBatch]) -> d
         parts[batch.queue].size_bytes -= batch.size_bytes
         parts[batch.queue].refused += len(batch.entries)
     return parts
+
+
+def put_error(stream: str, why: str, lost: Sequence[ShardBatch], other: int) -> PutError:
+    """
+    Return the error for *lost*, with the number of *other* user records that the producer drops.
+
+    It does not say of a record that may be in the stream that it is not.
+    """
+    counts: Counter[str] = Counter()
+    for batch in lost:
+        counts[batch.state.reason] += batch.user_records
+    first = lost[0]
+    key = first.rows().keys[0]
+    key_sha256 = hashlib.sha256(key.encode()).hexdigest()[:_HASH_DIGITS] if key else ""
+    codes = ", ".join(f"{code} {count}" for code, count in counts.most_common())
+    unsure = sum(batch.user_records for batch in lost if batch.state.may_be_written)
+    what = "are not confirmed as written to" if unsure else "could not be written to"
+    maybe = (
+        f" {unsure} of them may be in the stream: it is unknown whether earlier requests wrote them."
+        if unsure
+        else ""
+    )
+    others = (
+        f" {other} more user records may not be in the stream either, because the producer stops."
+        if other
+        else ""
+    )
+    return PutError(
+        f"{sum(counts.values())} user records {what} stream {stream}: {why}: {codes}.{maybe}{others}",
+        counts,
+        first.shard_id,
+        key_sha256,
+        _TOO_SLOW if first.state.reason == THROTTLED else (*first.state.detail, *MAY_BE_MISSING),
+        stream=stream,
+    )

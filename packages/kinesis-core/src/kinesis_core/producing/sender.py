@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 import os
 import sys
-import threading
 from copy import copy
 
 from attrs import define, field
 
 from kinesis_core.aws import PutApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import KinesisError
-from kinesis_core.model import MAX_PUT_RECORDS
-from kinesis_core.producing.accumulator import RecordAccumulator
+from kinesis_core.errors import KinesisError, PutError
+from kinesis_core.producing.accumulator import MAY_BE_MISSING, RecordAccumulator
 from kinesis_core.producing.counts import Totals
 from kinesis_core.producing.dispatcher import Call, Dispatcher, Result, make
-from kinesis_core.producing.failures import internal_error
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender_group import SenderGroup
-from kinesis_core.producing.shard_queue import REQUEST_BYTES
 from kinesis_core.termination import TERMINATION
+from kinesis_core.threads import OUT_OF_MEMORY
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -44,10 +41,6 @@ class Sender:
     in_flight: int = field(default=0, init=False)
     looks_at_s: float = field(default=-math.inf, init=False)
     """These three are for the group."""
-    _lock: threading.RLock = field(init=False)
-    _work: threading.Condition = field(init=False)
-    _progress: threading.Condition = field(init=False)
-    """Those of the group."""
     _flushing: list[int] = field(factory=list, init=False)
     """The generations that callers wait for."""
     _is_closing: bool = field(default=False, init=False)
@@ -62,7 +55,6 @@ class Sender:
     _process: int = field(factory=os.getpid, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._lock, self._work, self._progress = self.group.lock, self.group.work, self.group.progress
         self.dispatcher = Dispatcher(self.accumulator, self.clock)
         self.group.add(self)
 
@@ -76,7 +68,7 @@ class Sender:
             ProcessLimitError: The system refuses the first thread. Nothing is put.
         """
         self._check_threads()
-        with self._lock:
+        with self.group.lock:
             self._check()
             self.group.start()
             groups = self.accumulator.group(rows)
@@ -98,24 +90,24 @@ class Sender:
         try:
             with self.group.hurrying():
                 while left:
-                    self._progress.wait()
+                    self.group.progress.wait()
                     left = self._offer(left)
                     self.looks_at_s = -math.inf
-                    self._work.notify()
+                    self.group.work.notify()
         finally:
             self.group.waiting_for_room -= 1
 
     def seal(self) -> None:
         """Close the open aggregates, so that a flush of another sender of the group sends them too."""
         self._check_threads()
-        with self._lock:
+        with self.group.lock:
             self.accumulator.seal()
             self.looks_at_s = -math.inf
 
     def flush(self) -> Totals:
         """Wait until everything put so far is written. Returns what happened since the last flush."""
         self._check_threads()
-        with self._lock:
+        with self.group.lock:
             self._check()
             generation = self.accumulator.begin_generation()
             self._flushing.append(generation)
@@ -123,7 +115,7 @@ class Sender:
                 with self.group.hurrying():  # a thread that takes a request wakes another one for the rest
                     while not self.accumulator.counts.is_written(generation):
                         self._check()
-                        self._progress.wait()
+                        self.group.progress.wait()
                     self._check_failure()  # after it, nothing is left to be written
             finally:
                 self._flushing.remove(generation)
@@ -138,9 +130,9 @@ class Sender:
                 self.join()
             return self.accumulator.counts.take_totals()
         self._check_threads()
-        with self._lock:
+        with self.group.lock:
             self._is_closing = True
-            self._progress.notify_all()  # callers that wait for room get an error
+            self.group.progress.notify_all()  # callers that wait for room get an error
             if self._is_failure_reported:
                 return self.accumulator.counts.take_totals()
         return self.flush()
@@ -159,23 +151,23 @@ class Sender:
         self.looks_at_s = -math.inf
         if not self.group.has_threads:
             self._settle()
-        elif self._lock.acquire(blocking=False):
+        elif self.group.lock.acquire(blocking=False):
             try:
-                self._work.notify_all()
+                self.group.work.notify_all()
             finally:
-                self._lock.release()
+                self.group.lock.release()
 
     def join(self) -> None:
         """Wait until everything is written, or never will be."""
-        with self._lock:
-            self._work.notify_all()
+        with self.group.lock:
+            self.group.work.notify_all()
             while not self.is_stopped and self.group.has_threads:
-                self._progress.wait()
+                self.group.progress.wait()
             self._settle()
 
     def log_unwritten(self) -> None:
         """Log what is not written, because the wait for the threads is interrupted."""
-        with self._lock:
+        with self.group.lock:
             held = self.accumulator.held_records
         if held:
             self._log_lost(held, "the program was interrupted while it waited for Kinesis")
@@ -185,9 +177,9 @@ class Sender:
         self.is_stopped = True
         if not self.is_here:
             return
-        with self._lock:
-            self._work.notify_all()
-            self._progress.notify_all()
+        with self.group.lock:
+            self.group.work.notify_all()
+            self.group.progress.notify_all()
 
     def stop(self) -> None:
         """Send no more, and wait for the last response."""
@@ -236,13 +228,11 @@ class Sender:
 
     def _wake_threads(self) -> None:
         """Wake a thread if a request may be full, or if all threads would sleep too long."""
-        counts = self.accumulator.counts
         self.looks_at_s = -math.inf
         due_s = self.clock.now_s() + self.accumulator.settings.record_max_buffered_time_s
-        is_much = counts.records_since_wake >= MAX_PUT_RECORDS or counts.bytes_since_wake >= REQUEST_BYTES
-        if is_much or due_s < self.group.next_wake_s:
-            counts.records_since_wake = counts.bytes_since_wake = 0
-            self._work.notify()
+        if self.accumulator.counts.is_request_full or due_s < self.group.next_wake_s:
+            self.accumulator.counts.on_woken()
+            self.group.work.notify()
 
     # Called by the group
 
@@ -256,7 +246,7 @@ class Sender:
         wait_s = self.dispatcher.wait_s(now_s)
         self.looks_at_s = now_s + (_LONGEST_SLEEP_S if wait_s is None else min(_LONGEST_SLEEP_S, wait_s))
         if self.accumulator.failure is not None:
-            self._progress.notify_all()
+            self.group.progress.notify_all()
         return call
 
     def make(self, call: Call) -> Result:
@@ -302,4 +292,22 @@ class Sender:
             map(self.accumulator.counts.is_written, self._flushing)
         )
         if is_over or self.group.waiting_for_room:
-            self._progress.notify_all()
+            self.group.progress.notify_all()
+
+
+def internal_error(stream: str, error: BaseException, held: int) -> PutError:
+    """Return the error for an exception that no code of the producer handles, with so many user records *held*."""
+    code = type(error).__name__
+    if isinstance(error, MemoryError):
+        why, report = f": {OUT_OF_MEMORY.lower()}", ""
+    else:
+        what = f"{code}: {error}" if str(error) else code
+        why, report = f" on an internal error ({what}).", "Please report this with the log."
+    failure = PutError(
+        f"Writing to stream {stream} stopped{why}",
+        {code: held},
+        advice=(*MAY_BE_MISSING, report),
+        stream=stream,
+    )
+    failure.__cause__ = error
+    return failure

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import cbor2
 import pytest
 from hypothesis import example, given, strategies as st
 
 from kinesis_core.aws.fast.wire_cbor import decode_page_in_python
 from kinesis_core.errors import MalformedResponseError
-from kinesis_core.model import Page, Record, RecordColumns
+from kinesis_core.model import Page, RecordColumns
 from native.package import require_native
 from support.hostile import mutated
+from support.vectors import facts
 
 native = require_native()
 
@@ -42,15 +41,6 @@ RECORD = {
 PAGE = {"Records": [RECORD, RECORD], "MillisBehindLatest": 0, "NextShardIterator": "next"}
 GOOD = cbor2.dumps(PAGE)
 bodies = st.builds(lambda page, parts: cbor2.dumps(page, indefinite_containers=parts), members, st.booleans())
-
-
-def facts(page: Page) -> tuple[Any, ...]:
-    """Return everything of *page* that anybody uses."""
-    records = [
-        Record(r.sequence_number, r.data, r.partition_key, r.arrived_s, r.encryption_type)
-        for r in page.records
-    ]
-    return records, page.millis_behind, page.next_iterator, bool(page.child_shards)
 
 
 def compare(body: bytes, with_data: bool) -> bool:

@@ -51,19 +51,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_without_a_value_are_left_out() {
-        let plain = Entry { data: b"tea", end: b"", partition_key: None, explicit_hash_key: None };
-        let full = Entry { data: b"te", end: b"a", partition_key: Some(b"k"), explicit_hash_key: Some(b"7") };
-        let body = write_cbor([plain, full].into_iter(), 2, 7, "orders", None).unwrap();
-        assert_eq!(
-            body,
-            b"\xa2\x67Records\x82\xa1\x64Data\x43tea\
-            \xa3\x64Data\x43tea\x6cPartitionKey\x61k\x6fExplicitHashKey\x617\
-            \x6aStreamName\x66orders"
-        );
-    }
-
-    #[test]
     fn a_request_without_records_is_not_recognised() {
         assert!(write_cbor([].into_iter(), 0, 0, "orders", None).is_err());
     }

@@ -161,18 +161,6 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_be_any_bytes_of_any_length() {
-        let long = [b"\x0a\xac\x02".as_slice(), &[b'k'; 300], b"\x1a\x05\x08\x00\x1a\x01x"].concat();
-        for (message, key) in
-            [(&b"\x0a\x02k\xff\x1a\x05\x08\x00\x1a\x01x"[..], "k\u{fffd}"), (&long, &"k".repeat(300))]
-        {
-            let data = wrapped(message);
-            let found = unpack(&[&data]).unwrap().pop().unwrap().unwrap();
-            assert_eq!(found.partition_keys[found.records[0].partition_key], key);
-        }
-    }
-
-    #[test]
     fn keys_that_grow_too_much_are_left_to_python() {
         let records = b"\x1a\x05\x08\x00\x1a\x01x".repeat(5_000);
         let message = [b"\x0a\xd0\x0f".as_slice(), &[b'k'; 2_000], &records].concat();

@@ -8,27 +8,22 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aggregation import MAGIC, UserRecords, count_user_records, is_aggregate, unpack
+from kinesis_core.aggregation import MAGIC, UserRecords, count_user_records, is_aggregate, is_hash_key, unpack
+from support.aggregates import sealed
+from support.vectors import (
+    HASH_KEYS,
+    JUST_ONE,
+    KEYS_OF_BYTES,
+    LEFT_WHOLE,
+    ONE,
+    TABLE,
+    VALID_ENCODINGS,
+    user_record,
+    varint,
+)
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "aggregates"
 CASES = [case for path in sorted(GOLDEN.glob("*.json")) for case in json.loads(path.read_text("utf-8"))]
-
-TABLE = b"\x0a\x01k"  # partition_key_table: "k"
-ONE = b"\x1a\x07\x08\x00\x1a\x03one"  # records: {partition_key_index: 0, data: "one"}
-JUST_ONE = UserRecords([b"one"], ["k"], [None])
-
-
-def seal(message: bytes) -> bytes:
-    return MAGIC + message + hashlib.md5(message, usedforsecurity=False).digest()
-
-
-def varint(value: int) -> bytes:
-    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
-
-
-def record(body: bytes) -> bytes:
-    assert len(body) < 128
-    return bytes([0x1A, len(body)]) + body
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
@@ -47,100 +42,64 @@ def test_explicit_hash_keys_stay_with_their_own() -> None:
     message = (
         TABLE
         + b"\x12\x0212"
-        + record(b"\x08\x00\x1a\x01a")
-        + record(b"\x08\x00\x10\x00\x1a\x01b")
-        + record(b"\x08\x00\x1a\x01c")
+        + user_record(b"\x08\x00\x1a\x01a")
+        + user_record(b"\x08\x00\x10\x00\x1a\x01b")
+        + user_record(b"\x08\x00\x1a\x01c")
     )
-    assert unpack(seal(message)) == UserRecords([b"a", b"b", b"c"], ["k", "k", "k"], [None, "12", None])
+    assert unpack(sealed(message)) == UserRecords([b"a", b"b", b"c"], ["k", "k", "k"], [None, "12", None])
 
 
 def test_an_aggregate_inside_is_data() -> None:
     """A magic number inside the data of a user record is not unpacked again."""
-    inner = seal(TABLE + ONE)
-    message = TABLE + record(b"\x08\x00\x1a" + bytes([len(inner)]) + inner)
-    assert unpack(seal(message)) == UserRecords([inner], ["k"], [None])
+    inner = sealed(TABLE + ONE)
+    message = TABLE + user_record(b"\x08\x00\x1a" + bytes([len(inner)]) + inner)
+    assert unpack(sealed(message)) == UserRecords([inner], ["k"], [None])
 
 
 @pytest.mark.parametrize(
-    ("message", "why"),
-    [
-        (ONE + TABLE, "a table after the records that point into it"),
-        (TABLE + record(b"\x1a\x03one\x08\x00"), "fields of a record in another order"),
-        (TABLE + record(b"\x08\x07\x08\x00\x1a\x01x\x1a\x03one"), "fields that come twice: the last counts"),
-        (TABLE + record(b"\x08\x80\x00\x1a\x83\x00one"), "numbers longer than they need be"),
-        (TABLE + b"\x9a\x00" + ONE[1:], "a tag longer than it need be"),
-        (TABLE + record(b"\x88\x00\x00\x9a\x00\x03one"), "tags of a record longer than they need be"),
-        (TABLE + record(b"\x08\x00\x1a\x03one\x22\x05\x0a\x03tag"), "tags"),
-        (TABLE + record(b"\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02\x1a\x03one"), "an index over 64 bits"),
-        (TABLE + record(b"\x1a\x03one"), "no partition key index: protobuf's default is 0"),
-        (b"\x20\xff\x7f" + TABLE + ONE, "an unknown varint"),
-        (b"\x21\xff\xff\xff\xff\xff\xff\xff\xff" + TABLE + ONE, "an unknown fixed 64-bit value"),
-        (b"\x25\xff\xff\xff\xff" + TABLE + ONE, "an unknown fixed 32-bit value"),
-        (b"\xa2\x06\x03abc" + TABLE + ONE, "an unknown text in field 100"),
-        (TABLE + ONE + b"\x23\x24", "an empty group"),
-        (TABLE + ONE + b"\x23\x2b\x08\x01\x0a\x01x\x2c\x24", "a group in a group"),
-        (TABLE + ONE + b"\x18\x00", "records as a number are an unknown field"),
-        (b"\x08\x00" + TABLE + ONE, "a partition key as a number is an unknown field"),
-        (
-            TABLE + record(b"\x31\xff\xff\xff\xff\xff\xff\xff\xff\x08\x00\x1a\x03one"),
-            "an unknown field of a record",
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ("message", "why"), VALID_ENCODINGS, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_reads_any_valid_encoding(message: bytes, why: str) -> None:
     """Every encoding that protobuf allows is read: other orders, repeated scalars, fields left out, unknown fields."""
-    assert unpack(seal(message)) == JUST_ONE, why
+    assert unpack(sealed(message)) == JUST_ONE, why
 
 
 @pytest.mark.parametrize("fields", [b"", b"\x08\x00"], ids=["an empty record", "no data"])
 def test_data_that_is_left_out_is_empty(fields: bytes) -> None:
     """A user record without data has protobuf's default, which is no data."""
-    assert unpack(seal(TABLE + ONE + record(fields))) == UserRecords([b"one", b""], ["k", "k"], [None, None])
+    assert unpack(sealed(TABLE + ONE + user_record(fields))) == UserRecords(
+        [b"one", b""], ["k", "k"], [None, None]
+    )
 
 
-@pytest.mark.parametrize(
-    ("key", "read"),
-    [
-        (b"\xff", "\ufffd"),
-        (b"a\xe2\x82", "a\ufffd"),
-        (b"\xe2\x82a", "\ufffda"),
-        (b"\xf0\x9f\xa6\xff", "\ufffd\ufffd"),
-        (b"\xc0\x80", "\ufffd\ufffd"),
-        ("é".encode() * 127 + b"\xc3", "é" * 127 + "\ufffd"),
-        (b"", ""),
-        (b"k" * 100, "k" * 100),
-        (b"k" * 257, "k" * 257),
-        (b"k" * 5_000, "k" * 5_000),
-    ],
-)
+@pytest.mark.parametrize(("key", "read"), KEYS_OF_BYTES)
 def test_a_key_may_be_any_bytes(key: bytes, read: str) -> None:
     """
     Keys of AWS's own producers may be cut at 256 bytes, inside a character. The KCL 3.5.1 returns these keys, too.
     """
     table = b"\x0a" + varint(len(key)) + key
-    assert unpack(seal(table + ONE)) == UserRecords([b"one"], [read], [None])
+    assert unpack(sealed(table + ONE)) == UserRecords([b"one"], [read], [None])
 
 
-NINE = record(b"\x08\x00\x1a\x04nine")
+NINE = user_record(b"\x08\x00\x1a\x04nine")
 
 
 @pytest.mark.parametrize(
     ("odd", "data"),
     [
-        (record(b"\x08\x01\x1a\x01x"), b"x"),
-        (record(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x1a\x01x"), b"x"),
-        (record(b"\x08" + b"\x80" * 10 + b"\x00\x1a\x01x"), None),
-        (record(b"\x08\x00\x1a\x04x"), None),
-        (record(b"\x08\x00\x1a\x02one"), None),
-        (record(b"\x0a\x01\x00\x1a\x01x"), None),
-        (record(b"\x08\x00\x18\x01"), None),
-        (record(b"\x08\x00\x1a"), None),
-        (record(b"\x08"), None),
-        (record(b"\xff\xff"), None),
-        (record(b"\x08\x00\x23\x1a\x01x"), None),
-        (record(b"\x08\x00\x23\x2c\x24\x1a\x01x"), None),
-        (record(b"\x08\x00\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), None),
+        (user_record(b"\x08\x01\x1a\x01x"), b"x"),
+        (user_record(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x1a\x01x"), b"x"),
+        (user_record(b"\x08" + b"\x80" * 10 + b"\x00\x1a\x01x"), None),
+        (user_record(b"\x08\x00\x1a\x04x"), None),
+        (user_record(b"\x08\x00\x1a\x02one"), None),
+        (user_record(b"\x0a\x01\x00\x1a\x01x"), None),
+        (user_record(b"\x08\x00\x18\x01"), None),
+        (user_record(b"\x08\x00\x1a"), None),
+        (user_record(b"\x08"), None),
+        (user_record(b"\xff\xff"), None),
+        (user_record(b"\x08\x00\x23\x1a\x01x"), None),
+        (user_record(b"\x08\x00\x23\x2c\x24\x1a\x01x"), None),
+        (user_record(b"\x08\x00\x1a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), None),
     ],
     ids=[
         "index beyond the table",
@@ -167,7 +126,7 @@ def test_an_odd_user_record_hides_no_other(odd: bytes, data: bytes | None, is_la
     message = TABLE + ONE + odd + (b"" if is_last else NINE)
     expected = [b"one", odd[2:] if data is None else data] + [b"nine"] * (not is_last)
     keys = ["k", None, "k"][: len(expected)]
-    assert unpack(seal(message)) == UserRecords(expected, keys, [None] * len(expected), undecoded=1)
+    assert unpack(sealed(message)) == UserRecords(expected, keys, [None] * len(expected), undecoded=1)
 
 
 @pytest.mark.parametrize(
@@ -185,47 +144,31 @@ def test_an_odd_user_record_hides_no_other(odd: bytes, data: bytes | None, is_la
 )
 def test_an_explicit_hash_key_that_kinesis_would_refuse_is_none(table: bytes) -> None:
     """An explicit hash key that is missing, not decimal or over 2^128-1 is left out, and counted."""
-    message = TABLE + table + ONE + record(b"\x08\x00\x10\x00\x1a\x01x")
-    assert unpack(seal(message)) == UserRecords([b"one", b"x"], ["k", "k"], [None, None], undecoded=1)
+    message = TABLE + table + ONE + user_record(b"\x08\x00\x10\x00\x1a\x01x")
+    assert unpack(sealed(message)) == UserRecords([b"one", b"x"], ["k", "k"], [None, None], undecoded=1)
     unused = TABLE + table + ONE
-    assert unpack(seal(unused)) == JUST_ONE
+    assert unpack(sealed(unused)) == JUST_ONE
 
 
 def test_the_largest_explicit_hash_key() -> None:
     """The hash keys end at 2^128-1."""
     largest = str(2**128 - 1)
-    message = TABLE + b"\x12\x27" + largest.encode() + record(b"\x08\x00\x10\x00\x1a\x01x")
-    assert unpack(seal(message)) == UserRecords([b"x"], ["k"], [largest])
-
-
-LEFT_WHOLE = [
-    (TABLE + ONE[:-1], "a record cut short"),
-    (TABLE + ONE + b"\x1a", "a tag without a length"),
-    (TABLE + ONE + b"\x1a\xff", "half a length"),
-    (TABLE + ONE + b"\x0a\x05abc", "a table entry cut short"),
-    (TABLE + ONE + b"\x22\x05abc", "an unknown field cut short"),
-    (TABLE + ONE + b"\x21\x00\x00", "a fixed value cut short"),
-    (TABLE + ONE + b"\x00\x00", "field number 0"),
-    (TABLE + ONE + b"\x80\x80\x80\x80\x10\x00", "field number 2**29"),
-    (TABLE + ONE + b"\x23", "a group without an end"),
-    (TABLE + ONE + b"\x24", "the end of no group"),
-    (TABLE + ONE + b"\x26\x00", "wire type 6"),
-    (b"\x0a\xd0\x0f" + b"k" * 2_000 + record(b"\x08\x00\x1a\x01x") * 5_000, "keys that grow 280 times"),
-]
+    message = TABLE + b"\x12\x27" + largest.encode() + user_record(b"\x08\x00\x10\x00\x1a\x01x")
+    assert unpack(sealed(message)) == UserRecords([b"x"], ["k"], [largest])
 
 
 @pytest.mark.parametrize(("message", "why"), LEFT_WHOLE, ids=[why for _, why in LEFT_WHOLE])
 def test_what_is_damaged_between_user_records_is_left_whole(message: bytes, why: str) -> None:
     """If it is not known where user records begin, or their keys would take too much memory, nothing is unpacked."""
-    assert is_aggregate(seal(message))
-    assert unpack(seal(message)) is None, why
-    assert count_user_records(seal(message)) == 1
+    assert is_aggregate(sealed(message))
+    assert unpack(sealed(message)) is None, why
+    assert count_user_records(sealed(message)) == 1
 
 
 def test_a_message_of_no_bytes_is_a_plain_record() -> None:
     """So the KCL has it."""
-    assert not is_aggregate(seal(b""))
-    assert unpack(seal(b"")) is None
+    assert not is_aggregate(sealed(b""))
+    assert unpack(sealed(b"")) is None
 
 
 @pytest.mark.parametrize(
@@ -236,9 +179,9 @@ def test_a_message_of_no_bytes_is_a_plain_record() -> None:
         MAGIC,
         MAGIC[:3],
         MAGIC + TABLE + ONE,
-        seal(TABLE + ONE)[:-1],
-        seal(TABLE + ONE) + b"\x00",
-        b"\x00" + seal(TABLE + ONE),
+        sealed(TABLE + ONE)[:-1],
+        sealed(TABLE + ONE) + b"\x00",
+        b"\x00" + sealed(TABLE + ONE),
         MAGIC + TABLE + ONE + bytes(16),
         MAGIC + hashlib.md5(b"", usedforsecurity=False).digest()[:8],
     ],
@@ -254,25 +197,31 @@ def test_a_key_may_have_256_characters() -> None:
     """The limit of keys is that of Kinesis, in characters and not in bytes."""
     key = "é" * 256
     encoded = key.encode()
-    assert unpack(seal(b"\x0a\x80\x04" + encoded + ONE)) == UserRecords([b"one"], [key], [None])
+    assert unpack(sealed(b"\x0a\x80\x04" + encoded + ONE)) == UserRecords([b"one"], [key], [None])
 
 
 def test_tables_without_records_hold_no_user_records() -> None:
     """A valid aggregate without user records yields no user records, as in the KCL."""
-    assert unpack(seal(TABLE)) == UserRecords([], [], [])
+    assert unpack(sealed(TABLE)) == UserRecords([], [], [])
 
 
 def test_a_huge_size_reserves_nothing() -> None:
     """Sizes of 2**63 and more are read as beyond the end of the message, without reserving time or memory."""
     huge = b"\xff" * 9 + b"\x01"
     for message in (b"\x0a" + huge + b"k", b"\x1a" + huge, b"\x22" + huge):
-        assert unpack(seal(message)) is None
+        assert unpack(sealed(message)) is None
 
 
 def test_records_are_counted() -> None:
     """An aggregate is as many user records as it has, none among them."""
-    assert [count_user_records(seal(message)) for message in (TABLE, TABLE + ONE, TABLE + ONE + ONE)] == [
+    assert [count_user_records(sealed(message)) for message in (TABLE, TABLE + ONE, TABLE + ONE + ONE)] == [
         0,
         1,
         2,
     ]
+
+
+@pytest.mark.parametrize("text", HASH_KEYS)
+def test_hash_keys(text: str) -> None:
+    """An explicit hash key is a decimal number from 0 to 2^128-1, without zeros in front."""
+    assert is_hash_key(text) == HASH_KEYS[text]

@@ -5,9 +5,11 @@ import json
 
 import pytest
 
-from kinesis_core.aws.fast.wire import decode_put_response, encode_put
+from kinesis_core.aws.fast.wire import decode_put_response, encode_put, encode_put_in_python
+from kinesis_core.aws.fast.wire_cbor import encode_put_in_python as encode_cbor_put_in_python
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import PutEntry
+from support.vectors import PUTS
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 
@@ -28,10 +30,14 @@ def test_the_body_is_what_kinesis_documents() -> None:
     }
 
 
-def test_a_record_without_a_key_has_none_in_the_body() -> None:
-    """A stream that distributes its records itself accepts a missing key, and refuses an empty one."""
-    body = encode_put([PutEntry(b"", "")], "orders", None)
-    assert json.loads(body)["Records"] == [{"Data": ""}]
+@pytest.mark.parametrize(("entries", "in_json", "in_cbor"), PUTS.values(), ids=PUTS)
+def test_bodies(entries: list[PutEntry], in_json: bytes, in_cbor: bytes) -> None:
+    """
+    Members without a value are left out, and keys are escaped. A stream that distributes its records itself accepts a missing
+    key, and refuses an empty one.
+    """
+    assert encode_put_in_python(entries, "orders", None) == in_json
+    assert encode_cbor_put_in_python(entries, "orders", None) == in_cbor
 
 
 def test_the_arn_comes_before_the_name() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import pickle
 from typing import Any
@@ -12,41 +11,28 @@ import pytest
 from kinesis_core.aws.fast.wire import decode_event, decode_page
 from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record
-
-NUMBER = "49660000000000000000000000000000000000000000000000000001"
-RECORD = {
-    "SequenceNumber": NUMBER,
-    "ApproximateArrivalTimestamp": 1790000012.345,
-    "Data": base64.b64encode(b"payload").decode(),
-    "PartitionKey": "key",
-    "EncryptionType": "KMS",
-}
-
-
-def body(*records: dict[str, Any], **members: Any) -> bytes:
-    response = {"Records": list(records), "NextShardIterator": "next", "MillisBehindLatest": 7} | members
-    return json.dumps({name: value for name, value in response.items() if value is not ...}).encode()
+from support.vectors import JSON_RECORD, MALFORMED_JSON, NUMBER, json_body
 
 
 def test_decodes_what_get_records_returns() -> None:
     """Every member of a response is decoded, with the payload as bytes."""
-    assert decode_page(body(RECORD)) == Page(
+    assert decode_page(json_body(JSON_RECORD)) == Page(
         records=[Record(NUMBER, b"payload", "key", 1790000012.345, "KMS")],
         millis_behind=7,
         next_iterator="next",
-        body_bytes=len(body(RECORD)),
+        body_bytes=len(json_body(JSON_RECORD)),
     )
 
 
 def test_a_record_is_compared_and_timed_in_whole_numbers() -> None:
     """Sequence numbers compare as ints. Arrival times are whole milliseconds."""
-    (record,) = decode_page(body(RECORD)).records
+    (record,) = decode_page(json_body(JSON_RECORD)).records
     assert (record.number, record.arrived_ms) == (int(NUMBER), 1790000012345)
 
 
 def test_only_the_sequence_number_is_needed() -> None:
     """The partition key and the arrival time may be absent, and the data may be empty."""
-    (record,) = decode_page(body({"SequenceNumber": "1", "Data": ""})).records
+    (record,) = decode_page(json_body({"SequenceNumber": "1", "Data": ""})).records
     assert record == Record("1", b"", None, None, None)
     assert record.arrived_ms is None
 
@@ -54,13 +40,13 @@ def test_only_the_sequence_number_is_needed() -> None:
 @pytest.mark.parametrize("iterator", [None, ...], ids=["null", "absent"])
 def test_no_next_iterator_ends_the_shard(iterator: Any) -> None:
     """A null and an absent NextShardIterator both mean the end of the shard."""
-    assert decode_page(body(RECORD, NextShardIterator=iterator)).is_shard_end
+    assert decode_page(json_body(JSON_RECORD, NextShardIterator=iterator)).is_shard_end
 
 
 def test_child_shards_are_kept() -> None:
     """A page has the child shards that Kinesis names at the end of a shard."""
     children = [{"ShardId": "shardId-000000000001", "ParentShards": ["shardId-000000000000"]}]
-    assert decode_page(body(NextShardIterator=None, ChildShards=children)).child_shards == children
+    assert decode_page(json_body(NextShardIterator=None, ChildShards=children)).child_shards == children
 
 
 @pytest.mark.parametrize("children", [[], [{"ShardId": "shardId-000000000001"}]], ids=["none", "one"])
@@ -69,64 +55,34 @@ def test_children_or_no_continuation_end_a_subscribed_shard(
     children: list[Any], continuation: str | None
 ) -> None:
     """An event ends its shard if it names children, or if it has no continuation sequence number."""
-    event = {"Records": [RECORD], "MillisBehindLatest": 0, "ChildShards": children}
+    event = {"Records": [JSON_RECORD], "MillisBehindLatest": 0, "ChildShards": children}
     page = decode_event(json.dumps(event | {"ContinuationSequenceNumber": continuation}).encode())
     assert page.is_shard_end == (bool(children) or continuation is None)
 
 
 def test_an_empty_page_is_not_the_end() -> None:
     """A page without records but with an iterator does not end the shard."""
-    page = decode_page(body())
+    page = decode_page(json_body())
     assert (page.records, page.is_shard_end) == ([], False)
 
 
 def test_unknown_members_are_ignored() -> None:
     """AWS may add members to the response and to its records."""
-    page, newer = decode_page(body(RECORD)), decode_page(body(RECORD | {"New": [1, {}]}, New={"a": None}))
+    page, newer = (
+        decode_page(json_body(JSON_RECORD)),
+        decode_page(json_body(JSON_RECORD | {"New": [1, {}]}, New={"a": None})),
+    )
     assert (newer.records, newer.next_iterator) == (page.records, page.next_iterator)
 
 
 def test_data_can_be_left_out() -> None:
     """Without its data a record has the same other members."""
-    (record,) = decode_page(body(RECORD), with_data=False).records
+    (record,) = decode_page(json_body(JSON_RECORD), with_data=False).records
     assert isinstance(record, Record)
     assert (record.number, record.data, record.partition_key) == (int(NUMBER), b"", "key")
 
 
-MALFORMED = {
-    "nothing": b"",
-    "empty object": b"{}",
-    "not JSON": b"<html>",
-    "not UTF-8": b"\xff",
-    "not UTF-8 in a text": body({"SequenceNumber": "1", "Data": "", "PartitionKey": "@"}).replace(
-        b"@", b"\xff"
-    ),
-    "cut short": body(RECORD)[:-10],
-    "an array": b"[]",
-    "no records": body(Records=...),
-    "null records": body(Records=None),
-    "no lag": body(MillisBehindLatest=...),
-    "null lag": body(MillisBehindLatest=None),
-    "lag below zero": body(MillisBehindLatest=-1),
-    "lag over 64 bits": body(MillisBehindLatest=2**63),
-    "iterator that is a number": body(NextShardIterator=5),
-    "nested without end": body(RECORD, ChildShards="@").replace(b'"@"', b"[" * 100_000 + b"]" * 100_000),
-    "record without a number": body({"Data": ""}),
-    "empty number": body(RECORD, {"SequenceNumber": ""}),
-    "number in words": body(RECORD, {"SequenceNumber": "one"}),
-    "signed number": body(RECORD, {"SequenceNumber": "-1"}),
-    "number with a separator": body(RECORD, {"SequenceNumber": "1_0"}),
-    "number in other digits": body(RECORD, {"SequenceNumber": "١٢"}),
-    "number of 130 digits": body(RECORD, {"SequenceNumber": "1" * 130}),
-    "no number in the middle": body(RECORD, {"SequenceNumber": "LATEST"}, RECORD),
-    "data that is not base64": body(RECORD | {"Data": "a==="}),
-    "arrival below zero": body(RECORD | {"ApproximateArrivalTimestamp": -1.5}),
-    "arrival beyond the calendar": body(RECORD | {"ApproximateArrivalTimestamp": 1e300}),
-    "arrival in words": body(RECORD | {"ApproximateArrivalTimestamp": "today"}),
-}
-
-
-@pytest.mark.parametrize("response", MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize("response", MALFORMED_JSON.values(), ids=MALFORMED_JSON)
 def test_anything_else_is_a_retryable_error(response: bytes) -> None:
     """An incomplete body is a retryable error, never a page and never the end of a shard."""
     with pytest.raises(
@@ -140,6 +96,6 @@ def test_anything_else_is_a_retryable_error(response: bytes) -> None:
 def test_the_error_shows_no_payload() -> None:
     """The error shows neither data nor partition key, so no payload reaches a log."""
     with pytest.raises(MalformedResponseError) as caught:
-        decode_page(body(RECORD | {"Data": "c2VjcmV0!", "PartitionKey": "secret"}))
+        decode_page(json_body(JSON_RECORD | {"Data": "c2VjcmV0!", "PartitionKey": "secret"}))
     assert "c2Vj" not in str(caught.value)
     assert "secret" not in str(caught.value)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import evolve, frozen
 
@@ -40,7 +41,80 @@ _LEAST_PAGE_BYTES = SHARD_RATE_BYTES // 4
 
 
 @frozen
-class Batch:
+class Part:
+    """A page of a batch, and where its records are from."""
+
+    page: Page
+    name: str
+    """The stream's name."""
+    stream: str
+    """What the user calls the stream."""
+    shard_id: str
+    skip: int
+    """How many user records of its first record are left out."""
+
+
+class ArrowForms(ABC):
+    """What a batch is in the forms of Arrow and pandas: of a stream, or of a consumer group."""
+
+    __slots__ = ()
+    _ARROW: ClassVar[str] = "'kinesis-core[arrow]'"
+    """What installs pyarrow."""
+
+    @abstractmethod
+    def _parts(self, needs_data: bool) -> Iterator[Part]:
+        """Yield the pages of the batch: with the records' data or without."""
+
+    def record_batches(
+        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """
+        Yield an Arrow record batch per page with records (at most 10 MiB of data), in the order of `records`.
+
+        *columns* are names of the columns that the Spark source has, in any order.
+
+        Raises:
+            ModuleNotFoundError: pyarrow is not installed.
+            OptionError: A column is unknown or repeated, or *columns* is empty.
+            DataLossError, ServiceError: As in `records`.
+        """
+        return self._build(self._builder(columns, deaggregate))
+
+    def to_arrow(self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True) -> pyarrow.Table:
+        """
+        Read the batch into one Arrow table. An empty batch is a table without rows.
+
+        The arguments are those of `record_batches`, and so are the errors.
+        """
+        builder = self._builder(columns, deaggregate)
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self._build(builder)), builder.schema)
+
+    def to_pandas(
+        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
+    ) -> pandas.DataFrame:
+        """
+        Read the batch into one DataFrame of pandas. An empty batch is a DataFrame without rows.
+
+        The arguments are those of `record_batches`, and so are the errors. It needs pyarrow and pandas.
+        """
+        _check_installed("pandas", "pandas")
+        return self.to_arrow(columns, deaggregate=deaggregate).to_pandas()
+
+    def _builder(self, columns: Sequence[str], deaggregate: bool) -> BatchBuilder:
+        _check_installed("pyarrow", self._ARROW)
+        from kinesis_core.reading.arrow import BatchBuilder
+
+        return BatchBuilder(columns, deaggregate)
+
+    def _build(self, builder: BatchBuilder) -> Iterator[pyarrow.RecordBatch]:
+        for part in self._parts(builder.needs_data):
+            yield builder.build(part.page, part.name, part.shard_id, part.stream, part.skip)
+
+
+@frozen
+class Batch(ArrowForms):
     """
     An exact part of a stream. It is fixed before any record is read, so reading it twice gives the same records.
 
@@ -124,54 +198,9 @@ class Batch:
             skip = shard_range.skip(page)
             yield user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
-    def record_batches(
-        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
-    ) -> Iterator[pyarrow.RecordBatch]:
-        """
-        Yield an Arrow record batch per page with records (at most 10 MiB of data), in the order of `records`.
-
-        *columns* are names of the columns that the Spark source has, in any order.
-
-        Raises:
-            ModuleNotFoundError: pyarrow is not installed.
-            OptionError: A column is unknown or repeated, or *columns* is empty.
-            DataLossError, ServiceError: As in `records`.
-        """
-        return self._build(_arrow_builder(columns, deaggregate))
-
-    def to_arrow(self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True) -> pyarrow.Table:
-        """
-        Read the batch into one Arrow table. An empty batch is a table without rows.
-
-        The arguments are those of `record_batches`, and so are the errors.
-        """
-        builder = _arrow_builder(columns, deaggregate)
-        import pyarrow as pa
-
-        return pa.Table.from_batches(list(self._build(builder)), builder.schema)
-
-    def to_pandas(
-        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
-    ) -> pandas.DataFrame:
-        """
-        Read the batch into one DataFrame of pandas. An empty batch is a DataFrame without rows.
-
-        The arguments are those of `record_batches`, and so are the errors. It needs pyarrow and pandas.
-        """
-        _check_installed("pandas", "pandas")
-        return self.to_arrow(columns, deaggregate=deaggregate).to_pandas()
-
-    def _build(self, builder: BatchBuilder) -> Iterator[pyarrow.RecordBatch]:
-        for shard_range, page in self._read(self._groups, builder.needs_data, math.inf):
-            skip = shard_range.skip(page)
-            yield builder.build(page, self._name, shard_range.shard_id, shard_range.stream, skip)
-
-
-def _arrow_builder(columns: Sequence[str], deaggregate: bool) -> BatchBuilder:
-    _check_installed("pyarrow", "'kinesis-core[arrow]'")
-    from kinesis_core.reading.arrow import BatchBuilder
-
-    return BatchBuilder(columns, deaggregate)
+    def _parts(self, needs_data: bool) -> Iterator[Part]:
+        for shard_range, page in self._read(self._groups, needs_data, math.inf):
+            yield Part(page, self._name, shard_range.stream, shard_range.shard_id, shard_range.skip(page))
 
 
 def _check_installed(package: str, requirement: str) -> None:

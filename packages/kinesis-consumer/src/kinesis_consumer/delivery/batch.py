@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import ClassVar, Protocol
 
 from attrs import define, field, frozen
 
 from kinesis_consumer.words import in_words_of_groups
+from kinesis_core.batch import ArrowForms, Part
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.planning import ShardPage
-from kinesis_core.reading import DEFAULT_COLUMNS, UserRecord, user_records
-
-if TYPE_CHECKING:
-    import pyarrow
-
-_COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
+from kinesis_core.reading import UserRecord, user_records
 
 
 @frozen
@@ -49,7 +44,7 @@ class BatchOwner(Protocol):
 
 
 @define(eq=False)
-class Batch:
+class Batch(ArrowForms):
     """
     An exact part of one shard. Its end was fixed before it was delivered, so it has the same records each time it is delivered.
 
@@ -60,6 +55,7 @@ class Batch:
         size_bytes: The data of its records.
     """
 
+    _ARROW: ClassVar[str] = "'kinesis-consumer[arrow]'"
     id: BatchId
     start: LeaseCheckpoint
     """The first record; its sub-sequence number says how many user records of it are left out."""
@@ -115,27 +111,10 @@ class Batch:
         for part in self._pages:
             yield from user_records(part.page, self.stream, self.shard_id, deaggregate, part.end.first_skip)
 
-    def record_batches(
-        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
-    ) -> Iterator[pyarrow.RecordBatch]:
-        """
-        Yield the records as Arrow record batches, one for each page that was read.
-
-        *columns* are names of the columns that the Spark source has, in any order.
-
-        Raises:
-            ModuleNotFoundError: pyarrow is not installed.
-            OptionError: A column is unknown or repeated, or as for `records`.
-        """
-        if find_spec("pyarrow") is None:
-            raise ModuleNotFoundError(
-                "record_batches() needs pyarrow: pip install 'kinesis-consumer[arrow]'", name="pyarrow"
-            )
-        from kinesis_core.reading.arrow import BatchBuilder
-
-        builder, name = BatchBuilder(columns, deaggregate), self.stream.rpartition("/")[2]
+    def _parts(self, needs_data: bool) -> Iterator[Part]:  # noqa: ARG002 - the data is here
+        name = self.stream.rpartition("/")[2]
         for part in self._pages:
-            yield builder.build(part.page, name, self.shard_id, self.stream, part.end.first_skip)
+            yield Part(part.page, name, self.stream, self.shard_id, part.end.first_skip)
 
     @in_words_of_groups()
     def commit(self) -> None:

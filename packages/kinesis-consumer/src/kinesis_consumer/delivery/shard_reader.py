@@ -16,7 +16,6 @@ from kinesis_consumer.delivery.positions import Emptiness, describe_batch, descr
 from kinesis_consumer.delivery.starting import names_record, refused_position, start_of
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, life
-from kinesis_consumer.leases.life import Empty, Hand, Out, Planned, Withdrawn
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock
@@ -69,7 +68,7 @@ class ShardReader:
     wake: Callable[[], None] = lambda: None
     """Called when a page can be fetched at once."""
     buffer: PageBuffer = field(init=False)
-    hand: Hand[Batch] = field(factory=Empty, init=False)
+    hand: life.Hand[Batch] = field(factory=life.Empty, init=False)
     """The batch in hand."""
     reached: Reached = field(factory=Reached, init=False)
     pace: Pace = field(factory=Pace, init=False)
@@ -98,7 +97,7 @@ class ShardReader:
         """Whether a batch can be handed out."""
         with self.held.lock:
             has_pages = self.buffer.has_pages and not self.buffer.lacks_pages
-            return isinstance(self.hand, Planned) or (isinstance(self.hand, Empty) and has_pages)
+            return isinstance(self.hand, life.Planned) or (isinstance(self.hand, life.Empty) and has_pages)
 
     @property
     def is_replaying(self) -> bool:
@@ -135,7 +134,7 @@ class ShardReader:
         page = self._next_page()
         fetched_s, kept_hours = self.clock.now_s(), self.pages.kept_hours()
         with self.held.lock:
-            if isinstance(self.hand, Withdrawn):
+            if isinstance(self.hand, life.Withdrawn):
                 return
             is_proven = self.reached.is_proven or page.is_tip or bool(page.page.records)
             self.reached = Reached(page.end.carried_over(), fetched_s, kept_hours, is_proven)
@@ -177,7 +176,7 @@ class ShardReader:
     def close(self) -> None:
         """Read no further pages, and let no batch go out. Another reader of the shard is not affected. Idempotent."""
         with self.held.lock:
-            self.hand = Withdrawn()
+            self.hand = life.Withdrawn()
             size_bytes, self.size_bytes = self.size_bytes, 0
         self.count(-size_bytes)
         self.pages.forget(self.shard_id, self.arrived)
@@ -191,10 +190,10 @@ class ShardReader:
             DataLossError: Records of a batch that was delivered before have expired.
             ServiceError: The store failed. Try again: the batch stays the same.
         """
-        if self.held.is_handing_over or isinstance(self.hand, Out):
+        if self.held.is_handing_over or isinstance(self.hand, life.Out):
             return False
         hand = self._plan()
-        if not isinstance(hand, Planned):
+        if not isinstance(hand, life.Planned):
             return False
         batch, lease = hand.batch, self.held.lease
         description = describe_batch(lease.checkpoint, batch.start, batch.end)
@@ -208,7 +207,7 @@ class ShardReader:
         """Return the batch that waits for the program; None if there is none."""
         with self.held.lock:
             before, self.hand = self.hand, life.take(self.hand, self.held.state)
-            return self.hand.batch if isinstance(self.hand, Out) and self.hand is not before else None
+            return self.hand.batch if isinstance(self.hand, life.Out) and self.hand is not before else None
 
     def commit(self, batch: Batch) -> None:
         """Commit *batch* for the program, as its worker does."""
@@ -239,7 +238,7 @@ class ShardReader:
         if self.held.is_ours and not life.is_out(self.hand, batch):
             raise LeaseLostError(f"{batch!r} cannot be committed: its lease is lost.", self.shard_id)
         hand = self.hand if self.held.is_handing_over else self._plan()
-        following, pending = hand.following if isinstance(hand, Out) else None, None
+        following, pending = hand.following if isinstance(hand, life.Out) else None, None
         if following is not None:
             pending = (following.end, describe_batch(batch.end, following.start, following.end))
         stamp = {**self._identity(), **self._emptiness(batch.end, batch.ends_ms)}
@@ -265,7 +264,7 @@ class ShardReader:
         with self.held.lock:
             if not life.may_release(self.hand, only_idle=only_idle):
                 return False
-            self.hand = Withdrawn()
+            self.hand = life.Withdrawn()
             self.held.begin_release()
             return True
 
@@ -287,7 +286,7 @@ class ShardReader:
         is_unsaid = self.reached.is_proven and self.held.lease.stream is None
         return {STREAM_IDENTIFIER: self.stream_id} if is_unsaid and self.stream_id else {}
 
-    def _plan(self) -> Hand[Batch]:
+    def _plan(self) -> life.Hand[Batch]:
         """Build the next batch from the pages that are there, if it is not built yet. Returns what is in hand then."""
         with self.held.lock:
             if life.can_plan(self.hand):
@@ -299,4 +298,4 @@ class ShardReader:
     @property
     def _is_all_committed(self) -> bool:
         """Whether all records that were fetched are committed. Only for those that have the lock."""
-        return isinstance(self.hand, Empty) and not self.buffer.has_pages
+        return isinstance(self.hand, life.Empty) and not self.buffer.has_pages

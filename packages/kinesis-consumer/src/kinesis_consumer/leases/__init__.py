@@ -1,7 +1,7 @@
 """Leases of this worker: what writes to them mean, and how long each one is valid."""
 
+from kinesis_consumer.leases import life
 from kinesis_consumer.leases.held import HeldLease
-from kinesis_consumer.leases.life import Held, Ready
 from kinesis_consumer.leases.updates import (
     COUNTER,
     add_children,
@@ -15,13 +15,12 @@ from kinesis_consumer.leases.updates import (
 
 __all__ = [
     "COUNTER",
-    "Held",
     "HeldLease",
-    "Ready",
     "add_children",
     "assign",
     "begin_hand_over",
     "describe_shard",
+    "life",
     "new_item",
     "release",
     "renew",

@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 
 from kinesis_consumer.delivery import Batch, Pace, ShardReader, open_batch
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import Held, Ready
+from kinesis_consumer.leases import life
 from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
 from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_COMMITTED
 from kinesis_consumer.worker.held_shards import HeldShards
@@ -61,7 +61,7 @@ class Worker:
         Raises:
             KinesisError: Reading the shard failed for good.
         """
-        if not isinstance(reader.held.state, Held):
+        if not isinstance(reader.held.state, life.Held):
             return
         try:
             self._advance(reader)
@@ -102,7 +102,7 @@ class Worker:
 
     def _is_ready(self, reader: ShardReader, now_s: float, has_room: bool) -> bool:
         """Return whether `advance` has something to do. If it only waits for a time, or for room, that is noted."""
-        if not isinstance(reader.held.state, Held):
+        if not isinstance(reader.held.state, life.Held):
             return False
         if reader.pace.due_s > now_s:
             self._shards.put_off(reader.key, reader.pace.due_s)
@@ -177,7 +177,7 @@ class Worker:
             reason = reader.held.reason or "its lease is lost"
             raise _lost(batch, reason, error.may_be_committed) from error
         log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
-        if isinstance(reader.hand, Ready):
+        if isinstance(reader.hand, life.Ready):
             self._hand_out(reader)
         elif reader.has_work:
             reader.go_on(Pace.hurry)  # a page came while the commit was written

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve
 
 from kinesis_core.aws import is_retryable, log_retry
 from kinesis_core.errors import PutError, ServiceError, StreamNotReadyError, ThrottledError
@@ -14,43 +14,6 @@ from kinesis_core.model import PutResponse, PutResult
 from kinesis_core.producing.accumulator import MAY_BE_MISSING, RecordAccumulator
 from kinesis_core.producing.shard_queue import ShardBatch, ShardQueue
 from kinesis_credentials import Advice
-
-
-@frozen
-class EntryOutcome:
-    """What happened to one batch. Some of its records may be written and others refused."""
-
-    written: ShardBatch | None
-    refused: ShardBatch | None = None
-    """Its send state has the reason."""
-    other_shard: str | None = None
-    """A shard that a record went to, if it is not the shard of the batch, or may belong to other hash keys by now."""
-
-
-def entry_outcomes(request: Sequence[ShardBatch], response: PutResponse) -> Iterator[EntryOutcome]:
-    """Yield the outcome of each batch. A response without results means that all records were written."""
-    start = 0
-    for batch in request:
-        stop = start + len(batch.entries)
-        yield _entry_outcome(batch, response.results[start:stop])
-        start = stop
-
-
-def _entry_outcome(batch: ShardBatch, results: Sequence[PutResult]) -> EntryOutcome:
-    first = next((result for result in results if result.error_code is not None), None)
-    if first is None:
-        return EntryOutcome(batch, other_shard=_other_shard(batch, results))
-    written = [index for index, result in enumerate(results) if result.error_code is None]
-    refused = [index for index, result in enumerate(results) if result.error_code is not None]
-    state = batch.state.after_failure(first.error_code or "", (first.error_message or "",), is_unsure=False)
-    return EntryOutcome(batch.pick(written, batch.state) if written else None, batch.pick(refused, state))
-
-
-def _other_shard(batch: ShardBatch, results: Sequence[PutResult]) -> str | None:
-    shard_ids = (result.shard_id for result in results)
-    is_known = not (batch.is_aggregate and batch.queue.is_gone)
-    return next((shard_id for shard_id in shard_ids if shard_id != batch.shard_id or not is_known), None)
-
 
 THROTTLED = "ProvisionedThroughputExceededException"
 _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "ProxyConnectionError"})
@@ -62,8 +25,6 @@ _MISPLACED = (
     "RecordDistributionStrategy is AUTO and botocore is too old to report that, update it.",
     Advice.STOP_AGGREGATING,
 )
-
-
 _TOO_SLOW = ("A shard accepts 1 MiB and 1,000 records a second from all its producers.", Advice.SLOW_DOWN)
 _HASH_DIGITS = 16
 
@@ -84,14 +45,19 @@ class ResponseHandler:
         """
         misrouted: list[Misrouted] = []
         refused: list[ShardBatch] = []
-        for batch, outcome in zip(request, entry_outcomes(request, response), strict=True):
+        start = 0
+        for batch in request:
             batch.queue.complete(batch)
-            if outcome.other_shard is not None and self._is_unexpected(batch, outcome.other_shard):
-                misrouted.append((batch, outcome.other_shard))
-            if outcome.written is not None and not (outcome.other_shard and batch.is_aggregate):
-                self.accumulator.mark_written(outcome.written)
-            if outcome.refused is not None:
-                refused.append(outcome.refused)
+            results = response.results[start : start + len(batch.entries)]
+            start += len(batch.entries)
+            written, rest = _split(batch, results)
+            other_shard = None if rest else _other_shard(batch, results)
+            if other_shard and self._is_unexpected(batch, other_shard):
+                misrouted.append((batch, other_shard))
+            if written and not (other_shard and batch.is_aggregate):
+                self.accumulator.mark_written(written)
+            if rest:
+                refused.append(rest)
         self._adjust(request, refused, now_s)
         self._retry(refused, [batch for batch in refused if not is_retryable(batch.state.reason)], now_s)
         return misrouted
@@ -229,6 +195,24 @@ class ResponseHandler:
                 error.code, (error.what, *error.advice), is_unsure=are_sent
             )
         self._fail(lost, "the shards that they belong to cannot be listed")
+
+
+def _split(batch: ShardBatch, results: Sequence[PutResult]) -> tuple[ShardBatch | None, ShardBatch | None]:
+    """Return the written and the refused records of *batch*. Without *results* all are written."""
+    first = next((result for result in results if result.error_code is not None), None)
+    if first is None:
+        return batch, None
+    written = [index for index, result in enumerate(results) if result.error_code is None]
+    refused = [index for index, result in enumerate(results) if result.error_code is not None]
+    state = batch.state.after_failure(first.error_code or "", (first.error_message or "",), is_unsure=False)
+    return batch.pick(written, batch.state) if written else None, batch.pick(refused, state)
+
+
+def _other_shard(batch: ShardBatch, results: Sequence[PutResult]) -> str | None:
+    """Return a shard that a record went to, if it is not that of *batch*, or may belong to other hash keys by now."""
+    shard_ids = (result.shard_id for result in results)
+    is_known = not (batch.is_aggregate and batch.queue.is_gone)
+    return next((shard_id for shard_id in shard_ids if shard_id != batch.shard_id or not is_known), None)
 
 
 @define

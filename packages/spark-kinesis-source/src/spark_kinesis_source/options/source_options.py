@@ -29,68 +29,35 @@ from kinesis_core.options import (
     read_connection,
 )
 from kinesis_credentials.advice import Setting
-from spark_kinesis_source.options.batches import (
-    ADD_IDLE_TIME,
-    BATCH_OPTIONS,
-    DEAGGREGATE,
-    FETCHING_OPTIONS,
-    IDLE_TIME,
-    MAX_BYTES_PER_BATCH,
-    MAX_BYTES_PER_SHARD,
-    MAX_FETCH_RATE,
-    MAX_PARTITIONS,
-    MAX_RECORDS_PER_FETCH,
-    MAX_RECORDS_PER_SHARD,
-    MAX_RECORDS_PER_TRIGGER,
-    MAX_SHARD_SKEW,
-    MAX_TRIGGER_DELAY,
-    MIN_FETCH_PERIOD,
-    MIN_RECORDS_PER_TRIGGER,
-    PERIOD_ALTERNATIVES,
-    PLAN_BUDGET,
-    PLANNING_THREADS,
-    SHARD_DISCOVERY_INTERVAL,
-    SHARDS_PER_TASK,
-    TASK_ALTERNATIVES,
-)
-from spark_kinesis_source.options.fan_out import (
-    CONSUMER_ALTERNATIVES,
-    CONSUMER_TYPE,
-    FAN_OUT_OPTIONS,
-    FanOutOptions,
-    ignored_fan_out_options,
-)
-from spark_kinesis_source.options.positions import (
-    BATCH_START,
-    ENDING_POSITION,
-    FAIL_ON_DATA_LOSS,
-    POSITION_OPTIONS,
-    STARTING_POSITION,
-    STREAMING_START,
-    TRIM_HORIZON_MARGIN,
-)
-from spark_kinesis_source.options.publishing import (
-    DYNAMODB_ENDPOINT_URL,
-    PUBLISHING_OPTIONS,
-    LeaseTableOptions,
-    read_lease_table,
-)
+from spark_kinesis_source.options import batches, fan_out, positions, publishing
+from spark_kinesis_source.options.fan_out import FanOutOptions, ignored_fan_out_options
+from spark_kinesis_source.options.publishing import LeaseTableOptions, read_lease_table
 
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS
-    + POSITION_OPTIONS
-    + BATCH_OPTIONS
-    + FETCHING_OPTIONS
-    + FAN_OUT_OPTIONS
-    + PUBLISHING_OPTIONS,
+    + positions.POSITION_OPTIONS
+    + batches.BATCH_OPTIONS
+    + batches.FETCHING_OPTIONS
+    + fan_out.FAN_OUT_OPTIONS
+    + publishing.PUBLISHING_OPTIONS,
     unsupported=COMMON_UNSUPPORTED,
     ignored_options=IGNORED_BY_SOURCE,
     let_through=SPARK_OPTIONS,
     hints=KAFKA_SOURCE_HINTS,
-    alternatives=(*COMMON_ALTERNATIVES, TASK_ALTERNATIVES, PERIOD_ALTERNATIVES, CONSUMER_ALTERNATIVES),
+    alternatives=(
+        *COMMON_ALTERNATIVES,
+        batches.TASK_ALTERNATIVES,
+        batches.PERIOD_ALTERNATIVES,
+        fan_out.CONSUMER_ALTERNATIVES,
+    ),
 )
 
-_LIMITS = (MAX_RECORDS_PER_SHARD, MAX_BYTES_PER_SHARD, MAX_RECORDS_PER_TRIGGER, MAX_BYTES_PER_BATCH)
+_LIMITS = (
+    batches.MAX_RECORDS_PER_SHARD,
+    batches.MAX_BYTES_PER_SHARD,
+    batches.MAX_RECORDS_PER_TRIGGER,
+    batches.MAX_BYTES_PER_BATCH,
+)
 
 
 @frozen
@@ -146,8 +113,8 @@ class SourceOptions:
         """
         values = SOURCE_OPTIONS.read(given)
         connection = read_connection(values, endpoint_goes_first=True)
-        start = values[STARTING_POSITION]
-        streaming_start = STREAMING_START if start is None else start
+        start = values[positions.STARTING_POSITION]
+        streaming_start = positions.STREAMING_START if start is None else start
         _check_together(values, streaming_start, connection)
         min_fetch_period_s, ignored_period = _read_fetch_period(values)
         lease_table, ignored_lease_options = read_lease_table(
@@ -156,31 +123,31 @@ class SourceOptions:
         return SourceOptions(
             connection=connection,
             starting_position=streaming_start,
-            batch_starting_position=BATCH_START if start is None else start,
-            ending_position=values[ENDING_POSITION],
-            fail_on_data_loss=values[FAIL_ON_DATA_LOSS],
-            trim_horizon_margin_s=values[TRIM_HORIZON_MARGIN],
-            max_records_per_shard=values[MAX_RECORDS_PER_SHARD],
-            max_bytes_per_shard=values[MAX_BYTES_PER_SHARD],
-            max_records_per_trigger=values[MAX_RECORDS_PER_TRIGGER],
-            max_bytes_per_batch=values[MAX_BYTES_PER_BATCH],
+            batch_starting_position=positions.BATCH_START if start is None else start,
+            ending_position=values[positions.ENDING_POSITION],
+            fail_on_data_loss=values[positions.FAIL_ON_DATA_LOSS],
+            trim_horizon_margin_s=values[positions.TRIM_HORIZON_MARGIN],
+            max_records_per_shard=values[batches.MAX_RECORDS_PER_SHARD],
+            max_bytes_per_shard=values[batches.MAX_BYTES_PER_SHARD],
+            max_records_per_trigger=values[batches.MAX_RECORDS_PER_TRIGGER],
+            max_bytes_per_batch=values[batches.MAX_BYTES_PER_BATCH],
             has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
-            min_records_per_trigger=values[MIN_RECORDS_PER_TRIGGER],
-            max_trigger_delay_s=values[MAX_TRIGGER_DELAY],
-            max_shard_skew_s=values[MAX_SHARD_SKEW],
-            max_records_per_fetch=values[MAX_RECORDS_PER_FETCH],
+            min_records_per_trigger=values[batches.MIN_RECORDS_PER_TRIGGER],
+            max_trigger_delay_s=values[batches.MAX_TRIGGER_DELAY],
+            max_shard_skew_s=values[batches.MAX_SHARD_SKEW],
+            max_records_per_fetch=values[batches.MAX_RECORDS_PER_FETCH],
             min_fetch_period_s=min_fetch_period_s,
-            max_fetch_rate_bytes=values[MAX_FETCH_RATE],
-            shards_per_task=values[SHARDS_PER_TASK],
-            max_partitions=values[MAX_PARTITIONS],
-            shard_discovery_interval_s=values[SHARD_DISCOVERY_INTERVAL],
-            planning_threads=values[PLANNING_THREADS],
-            plan_budget_s=values[PLAN_BUDGET],
-            deaggregate=values[DEAGGREGATE],
+            max_fetch_rate_bytes=values[batches.MAX_FETCH_RATE],
+            shards_per_task=values[batches.SHARDS_PER_TASK],
+            max_partitions=values[batches.MAX_PARTITIONS],
+            shard_discovery_interval_s=values[batches.SHARD_DISCOVERY_INTERVAL],
+            planning_threads=values[batches.PLANNING_THREADS],
+            plan_budget_s=values[batches.PLAN_BUDGET],
+            deaggregate=values[batches.DEAGGREGATE],
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             fan_out=FanOutOptions.from_values(values, connection),
             lease_table=lease_table,
-            dynamodb_endpoint_url=values[DYNAMODB_ENDPOINT_URL],
+            dynamodb_endpoint_url=values[publishing.DYNAMODB_ENDPOINT_URL],
             ignored=values.ignored
             + ignored_region(values, connection)
             + ignored_period
@@ -192,7 +159,7 @@ class SourceOptions:
         """Return the options of spark.read, which always polls: one read does not justify a registered consumer."""
         if self.fan_out is None:
             return self
-        reason = f"Option '{CONSUMER_TYPE.name}' has no effect: a batch read polls."
+        reason = f"Option '{fan_out.CONSUMER_TYPE.name}' has no effect: a batch read polls."
         return evolve(self, fan_out=None, ignored=(*self.ignored, reason))
 
     @property
@@ -203,21 +170,26 @@ class SourceOptions:
 
 def _check_together(values: Values, start: StartingPosition, connection: Connection) -> None:
     """Check that options do not contradict each other, and that positions match the streams."""
-    tasks = [values.label(option) for option, *_ in TASK_ALTERNATIVES if values.is_given(option)]
+    tasks = [values.label(option) for option, *_ in batches.TASK_ALTERNATIVES if values.is_given(option)]
     if len(tasks) > 1:
         raise OptionError(f"{tasks[0]} and {tasks[1]} cannot be combined. Keep one of them.")
-    least, most = values[MIN_RECORDS_PER_TRIGGER], values[MAX_RECORDS_PER_TRIGGER]
+    least, most = values[batches.MIN_RECORDS_PER_TRIGGER], values[batches.MAX_RECORDS_PER_TRIGGER]
     if most is not None and least > most:
         raise OptionError(
-            f"{values.label(MIN_RECORDS_PER_TRIGGER)} ({least}) is more than {values.label(MAX_RECORDS_PER_TRIGGER)} ({most}): "
+            f"{values.label(batches.MIN_RECORDS_PER_TRIGGER)} ({least}) is more than {values.label(batches.MAX_RECORDS_PER_TRIGGER)} ({most}): "
             "micro-batches would wait for records that they cannot contain. Lower the first or raise the second."
         )
     streams = [ref.label for ref in connection.streams]
-    for option, position in ((STARTING_POSITION, start), (ENDING_POSITION, values[ENDING_POSITION])):
+    for option, position in (
+        (positions.STARTING_POSITION, start),
+        (positions.ENDING_POSITION, values[positions.ENDING_POSITION]),
+    ):
         for stream in streams:
             _check_position(stream, streams, position, values.label(option))
-    if not values[DEAGGREGATE] and begins_inside_aggregates(start):
-        raise inside_aggregate_error(values.label(STARTING_POSITION), values.label(DEAGGREGATE))
+    if not values[batches.DEAGGREGATE] and begins_inside_aggregates(start):
+        raise inside_aggregate_error(
+            values.label(positions.STARTING_POSITION), values.label(batches.DEAGGREGATE)
+        )
 
 
 def _check_position(stream: str, streams: Sequence[str], position: StartingPosition, label: str) -> None:
@@ -238,14 +210,16 @@ def inside_aggregate_error(start: str, deaggregate: str) -> OptionError:
 
 def _read_fetch_period(values: Values) -> tuple[float, tuple[str, ...]]:
     """Return the minimum time between two fetches, and a line for the log for each option without effect."""
-    if not values[ADD_IDLE_TIME]:
-        unused = values.is_given(IDLE_TIME)
-        reason = f"has no effect here: '{ADD_IDLE_TIME.name}' is not true."
-        return values[MIN_FETCH_PERIOD], (f"{values.label(IDLE_TIME)} {reason}",) if unused else ()
-    period_s = values[IDLE_TIME]
-    if values.is_given(MIN_FETCH_PERIOD) and values[MIN_FETCH_PERIOD] != period_s:
+    if not values[batches.ADD_IDLE_TIME]:
+        unused = values.is_given(batches.IDLE_TIME)
+        reason = f"has no effect here: '{batches.ADD_IDLE_TIME.name}' is not true."
+        return values[batches.MIN_FETCH_PERIOD], (
+            f"{values.label(batches.IDLE_TIME)} {reason}",
+        ) if unused else ()
+    period_s = values[batches.IDLE_TIME]
+    if values.is_given(batches.MIN_FETCH_PERIOD) and values[batches.MIN_FETCH_PERIOD] != period_s:
         raise OptionError(
-            f"{values.label(MIN_FETCH_PERIOD)} and {values.label(ADD_IDLE_TIME)} set the same thing to different "
-            f"values ({values[MIN_FETCH_PERIOD]:g} s and {period_s:g} s). Keep one of them."
+            f"{values.label(batches.MIN_FETCH_PERIOD)} and {values.label(batches.ADD_IDLE_TIME)} set the same thing to different "
+            f"values ({values[batches.MIN_FETCH_PERIOD]:g} s and {period_s:g} s). Keep one of them."
         )
     return period_s, ()

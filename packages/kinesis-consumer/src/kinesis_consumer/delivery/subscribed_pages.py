@@ -8,7 +8,7 @@ from attrs import define, field
 
 from kinesis_consumer.delivery.subscription import Subscription
 from kinesis_core import ResourceInUseError, ServiceError
-from kinesis_core.aws import SubscribeApi
+from kinesis_core.aws import RESUBSCRIBE_S, SubscribeApi
 from kinesis_core.clock import Clock, doubled_s
 from kinesis_core.model import After, Cut, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
 from kinesis_core.planning import ShardPage, ShardPages
@@ -16,8 +16,6 @@ from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 
-RETRY_S = 5.0
-"""For this time after a subscription AWS refuses another one of the same consumer to the shard."""
 LONGEST_RETRY_S = 60.0
 """Pauses between subscriptions that fail in a row: each is twice as long as the one before, up to this."""
 QUIET_S = 5.0
@@ -122,7 +120,7 @@ class SubscribedPages:
         if not isinstance(cut, (After, TrimHorizon)) or now_s < shard.retry_s:
             return
         shard.subscription = Subscription(self.api, shard_id, cut, shard.arrived)
-        shard.started_s, shard.retry_s = now_s, now_s + RETRY_S
+        shard.started_s, shard.retry_s = now_s, now_s + RESUBSCRIBE_S
         shard.subscription.start()
         if self._shards.get(shard_id) is not shard:  # it was forgotten meanwhile
             shard.subscription.close()
@@ -148,7 +146,7 @@ class SubscribedPages:
         if not (error.retryable or isinstance(error, ResourceInUseError)):
             return error
         shard.failures += 1
-        shard.retry_s = now_s + doubled_s(RETRY_S, shard.failures - 1, LONGEST_RETRY_S)
+        shard.retry_s = now_s + doubled_s(RESUBSCRIBE_S, shard.failures - 1, LONGEST_RETRY_S)
         if error.code != shard.code:
             shard.code = error.code
             consumer, reason = self.api.consumer, str(error)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         translate as translate,
     )
     from kinesis_core.aws.stream_api import (
+        RESUBSCRIBE_S as RESUBSCRIBE_S,
         Consumer as Consumer,
         ConsumerApi as ConsumerApi,
         PutApi as PutApi,
@@ -85,7 +86,7 @@ lazy_names(
         "kinesis_core.aws.service_errors": (
             "ADVICE_BY_CODE CALL_ERRORS MALFORMED class_of is_retryable malformed translate"
         ),
-        "kinesis_core.aws.stream_api": "Consumer ConsumerApi PutApi StreamApi SubscribeApi",
+        "kinesis_core.aws.stream_api": "RESUBSCRIBE_S Consumer ConsumerApi PutApi StreamApi SubscribeApi",
         "kinesis_core.aws.subscription_clients": "consumer_client subscription_client",
         "kinesis_core.aws.transport": "FanOutTransport Transport check_http2",
         "kinesis_core.aws.wire_choice": "WireFormat check_cbor",

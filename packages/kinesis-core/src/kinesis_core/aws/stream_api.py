@@ -9,6 +9,13 @@ from attrs import frozen
 
 from kinesis_core.model import Cut, Page, PutEntry, PutResponse, Shard, StreamSummary, SubscribedPage
 
+RESUBSCRIBE_S = 5.0
+"""
+For this time after a subscription AWS refuses another one of the same consumer to the shard.
+
+Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html
+"""
+
 
 class StreamApi(Protocol):
     """

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from attrs import define
 
+from kinesis_core.aws import RESUBSCRIBE_S
 from kinesis_core.errors import (
     AccessDeniedError,
     DataLossError,
@@ -22,11 +23,7 @@ from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardRange, Sub
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import FanOutRangeReader
-from kinesis_core.reading.fan_out.subscription_reader import (
-    MAX_IDLE_EVENTS,
-    RESUBSCRIBE_S,
-    SubscriptionReader,
-)
+from kinesis_core.reading.fan_out.subscription_reader import MAX_IDLE_EVENTS, SubscriptionReader
 from support.fake_subscriptions import (
     HEARTBEAT_S,
     LIFE_S,

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from attrs import define, field
 
-from kinesis_core.aws import SubscribeApi, log_retry
+from kinesis_core.aws import RESUBSCRIBE_S, SubscribeApi, log_retry
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ResourceInUseError, ServiceError, ThrottledError, UnavailableError
 from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, is_before
@@ -20,8 +20,6 @@ from kinesis_credentials import Advice
 
 MAX_IDLE_EVENTS = 6
 """Events in a row without records or progress after which one looks whether records have expired. One comes every 5 s."""
-RESUBSCRIBE_S = 5.0
-"""For this time after a subscription AWS refuses another one of the same consumer to the shard."""
 _WAITS_S = (1.0, 2.0)
 """Shortest and longest wait before the next attempt: AWS allows one a second per consumer and shard."""
 

@@ -19,6 +19,8 @@ MOODS = st.builds(
     throttles=st.sampled_from([0, 10]),
     empty_pages=st.sampled_from([0, 30]),
     expiries=st.sampled_from([0, 20]),
+    boasts=st.sampled_from([0, 50]),
+    early=st.sampled_from([0, 2]),
     short_pages=st.sampled_from([0, 50]),
     end_page_of_its_own=st.booleans(),
 )

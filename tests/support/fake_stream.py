@@ -74,6 +74,10 @@ class Mood:
     """How far arrival times may be off, in both directions."""
     stalls: int = 0
     """How often a page of a shard begins a stall, for at most 400 s. A minute is between two."""
+    boasts: int = 0
+    """How often a full page claims that it is at the tip, as kinesis-local does."""
+    early: int = 0
+    """How many records before its record an iterator begins."""
     stale_listings: int = 0
     """How often ListShards lags behind the last reshards, or leaves out shards of any reshard; in a few responses in a row at most."""
 
@@ -234,7 +238,8 @@ class FakeStream:
         if isinstance(cut, (At, After)) and cut.number < self._created_number:
             raise InvalidRequestError("it did not come from this stream", "InvalidArgumentException")
         shard = self.shards[shard_id]
-        return self._iterator(shard_id, max(shard.trimmed, self._index(shard, cut)))
+        early = self.mood.early if isinstance(cut, (At, After)) else 0
+        return self._iterator(shard_id, max(shard.trimmed, self._index(shard, cut) - early))
 
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         self._count("GetRecords")
@@ -250,7 +255,10 @@ class FakeStream:
         if self._happens(self.mood.short_pages):
             size = min(size, self.rng.randint(1, 3))
         records = shard.records[index : index + size]
-        return self._page(shard, index + len(records), records, with_data)
+        page = self._page(shard, index + len(records), records, with_data)
+        if self.mood.boasts and len(records) == limit and self._happens(self.mood.boasts):
+            page.millis_behind = 0
+        return page
 
     def _location_of(self, iterator: str) -> tuple[str, int]:
         """

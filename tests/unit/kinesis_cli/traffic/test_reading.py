@@ -35,7 +35,7 @@ def fill(stream: FakeStream, count: int, size: int, seconds: float) -> None:
 
 def test_a_sample_goes_to_the_tip() -> None:
     """A sample has the records of its time and no older ones, across empty pages."""
-    stream = stream_of(Mood(empty_pages=60))
+    stream = stream_of(Mood(empty_pages=60, boasts=50))
     fill(stream, 50, 100, 10)
     fill(stream, 500, 100, 10)
     sample = sampled(stream)

@@ -73,6 +73,7 @@ def test_many_records() -> None:
         empty_pages=st.sampled_from([0, 40]),
         short_pages=st.sampled_from([0, 30]),
         expiries=st.sampled_from([0, 20]),
+        boasts=st.sampled_from([0, 50]),
     ),
 )
 def test_any_history(bursts: list[tuple[int, float]], where: float, mood: Mood) -> None:

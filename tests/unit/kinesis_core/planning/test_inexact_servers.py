@@ -5,46 +5,21 @@ from __future__ import annotations
 import random
 
 import pytest
-from attrs import define
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import DataLossError
-from kinesis_core.model import After, At, Cut, Page, ShardOffset, TrimHorizon
+from kinesis_core.model import ShardOffset, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.tip import plan_tip
 from kinesis_core.shards import ShardCalls
-from support.fake_stream import FakeClock
+from support.fake_stream import FakeClock, Mood
 from support.one_shard import end_after
 from support.planned import Planned, everything
 from support.scripted_stream import ScriptedStream
 
 A = "shardId-000000000000"
 HOUR_S = 3600
-
-
-@define
-class NeverBehind(ScriptedStream):
-    """Each page says that nothing is left after it, as kinesis-local does."""
-
-    def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
-        page = super().get_records(iterator, limit, with_data, shard_id)
-        page.millis_behind = 0
-        return page
-
-
-@define
-class StartsEarly(ScriptedStream):
-    """An iterator at or after a record begins some records before it."""
-
-    early: int = 1
-
-    def get_iterator(self, shard_id: str, cut: Cut) -> str:
-        iterator = super().get_iterator(shard_id, cut)
-        if isinstance(cut, (At, After)):
-            asked_for, index = self._iterators[int(iterator)]
-            self._iterators[int(iterator)] = (asked_for, max(0, index - self.early))
-        return iterator
 
 
 def query_of(stream: ScriptedStream, records: int) -> Planned:
@@ -56,7 +31,7 @@ def query_of(stream: ScriptedStream, records: int) -> Planned:
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_server_that_begins_too_early(early: int, restarts: bool) -> None:
     """Each record is read once, although pages begin with records that were read before."""
-    stream = StartsEarly(FakeClock(), early=early)
+    stream = ScriptedStream(FakeClock(), mood=Mood(early=early))
     stream.create(1)
     query = query_of(stream, 10)
     read = []
@@ -70,7 +45,7 @@ def test_a_server_that_begins_too_early(early: int, restarts: bool) -> None:
 
 def test_the_tip_is_not_a_full_page() -> None:
     """A full page may have more after it, although the server says that it is at the tip."""
-    stream = NeverBehind(FakeClock())
+    stream = ScriptedStream(FakeClock(), mood=Mood(boasts=100))
     stream.create(1)
     put = stream.put_many(A, 12_000, every_s=0.001)
     calls = ShardCalls(stream, A, stream.clock, ReadRateLimiter(0.2, 3), random.Random(0), max_throttles=0)
@@ -79,7 +54,7 @@ def test_the_tip_is_not_a_full_page() -> None:
 
 def test_a_full_page_is_not_idleness() -> None:
     """Records after a full page that leave the stream unread are a loss, although the server said that there were none."""
-    stream = NeverBehind(FakeClock())
+    stream = ScriptedStream(FakeClock(), mood=Mood(boasts=100))
     stream.create(1)
     query = query_of(stream, 10)
     stream.put_many(A, 20, every_s=1)

@@ -300,7 +300,10 @@ def test_records_before_the_cut_are_dropped(shard: Shard, kind: type[At | After]
 
 @pytest.mark.parametrize(
     "mood",
-    [Mood(empty_pages=40), Mood(short_pages=60), Mood(throttles=30), Mood(expiries=30), Mood(20, 20, 20, 20)],
+    [
+        *(Mood(empty_pages=40), Mood(short_pages=60), Mood(throttles=30), Mood(expiries=30)),
+        *(Mood(boasts=100), Mood(early=2), Mood(20, 20, 20, 20, boasts=20, early=1)),
+    ],
 )
 @pytest.mark.parametrize("cut", [TrimHorizon(), AtTimestamp(1_790_000_003_000), "record"])
 def test_an_unkind_service(shard: Shard, mood: Mood, cut: Cut | str) -> None:

@@ -189,7 +189,9 @@ class ShardCalls:
                 page = self.api.get_records(iterator, limit, with_data, self.shard_id)
             except IteratorExpiredError as error:
                 if has_expired:
-                    refusal = ThrottledError(error.what, error.code, error.request_id, **error.where)
+                    refusal = ThrottledError(
+                        error.what, error.code, error.request_id, error.advice, **error.where
+                    )
                     self._back_off("GetRecords", refusal)
                 else:
                     self.on_expired()

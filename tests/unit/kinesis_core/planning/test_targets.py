@@ -9,7 +9,7 @@ import pytest
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import ShardEnd, ShardOffset, StreamOffset
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.stream_planner import StreamPlanner, Targets
+from kinesis_core.planning.stream_planner import Draft, StreamPlanner, Targets
 from support.bounded_runs import assert_in_order
 from support.lineages import forget
 from support.planned import Planned, Read, everything
@@ -78,8 +78,8 @@ def test_a_run_has_no_batch_without_records_before_its_last_ones(monkeypatch: py
     slow.put_many(A, 10)
     find = StreamPlanner.find_targets
 
-    def find_and_throttle(planner: StreamPlanner, start: StreamOffset) -> Targets:
-        found = find(planner, start)
+    def find_and_throttle(planner: StreamPlanner, draft: Draft) -> Targets:
+        found = find(planner, draft)
         slow.fail("GetRecords", A, [throttle()])
         return found
 
@@ -99,7 +99,7 @@ def test_shards_that_leave_unread_after_the_look_ahead_are_a_loss() -> None:
     stream.split(D)
     planner = StreamPlanner("orders", stream, PlanSettings(), stream.clock, random.Random(0))
     start = StreamOffset(stream.created_ms, {A: ShardOffset(ShardEnd(), stream.now_ms())})
-    assert set(planner.find_targets(start)) == {B, C}
+    assert set(planner.find_targets(Draft(start))) == {B, C}
     forget(stream, 0, 1, 2, 3)
     stream.clock.sleep(60)
     with pytest.raises(DataLossError):

@@ -76,15 +76,15 @@ class OffsetTimes:
         """Return how far a shard has been read, without a batch, and when it was last seen empty after that."""
         return self.stamped(self.started(start, {}, shard_id, listing).carried_over(), shard_id, listing)
 
-    def stamped(self, offset: ShardOffset, shard_id: str, listing: Listing) -> ShardOffset:
+    def stamped(self, started: ShardOffset, shard_id: str, listing: Listing) -> ShardOffset:
         """
-        Return *offset* with the time until which the shard was seen empty after it.
+        Return *started* with the time until which the shard was seen empty after it.
 
         A closed shard gets none: its children would inherit the time, and may have records from before it.
         """
         shard = listing.get(shard_id)
         is_closed = shard is not None and not shard.is_open
-        return offset if is_closed else seen(self.states.get(shard_id), offset)
+        return started if is_closed else seen(self.states.get(shard_id), started)
 
     def is_outdated(self, started: ShardOffset, shard_id: str, listing: Listing) -> bool:
         """
@@ -99,9 +99,9 @@ class OffsetTimes:
 
     def _finished_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int | None:
         """Return the time of a finished shard; None for others, and where no time is known."""
-        shard_offset = ends.get(shard_id, start.shards.get(shard_id))
-        if shard_offset is not None and shard_offset.cut == ShardEnd():
-            return shard_offset.arrived_ms
+        end = ends.get(shard_id, start.shards.get(shard_id))
+        if end is not None and end.cut == ShardEnd():
+            return end.arrived_ms
         state = self.states.get(shard_id)
         is_ended = state is not None and state.is_ended(start.started(shard_id).cut)
         return state.evidence.promised_ms if state is not None and is_ended else None

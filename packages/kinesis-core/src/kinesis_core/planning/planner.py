@@ -104,19 +104,22 @@ class Planner:
         until then.
         """
         self._check(start)
+        drafts = {name: Draft(start.streams[name]) for name in self._streams}
         if self._fixes_targets:
             for name, planner in self._streams.items():
-                planner.targets = planner.find_targets(start.streams[name])
+                planner.targets = planner.find_targets(drafts[name])
             self._fixes_targets = False
         while True:
-            self._clock.sleep(self._due_s(start))
+            self._clock.sleep(self._due_s(drafts))
             is_whole, self._is_whole = self._is_whole or not bounded, False
-            shares = self._shares(start, bounded, is_whole)
-            planned = self._plan_round(start, shares, is_whole=is_whole)
-            if shares is None and planned is not start:
-                self._warn_of_backlog(planned)
-            if planned is not start or self._has_reached_targets(start):
+            shares = self._shares(drafts, bounded, is_whole)
+            planned = self._plan_round(drafts, shares, is_whole=is_whole)
+            if planned is not None:
+                if shares is None:
+                    self._warn_of_backlog(planned)
                 return planned
+            if self._has_reached_targets(drafts):
+                return start
 
     def end_offset(
         self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None
@@ -198,42 +201,42 @@ class Planner:
     def _now_ms(self) -> int:
         return max(planner.api.now_ms() for planner in self._streams.values())
 
-    def _shares(self, start: Offset, bounded: bool, is_whole: bool) -> Shares | None:
+    def _shares(self, drafts: Mapping[str, Draft], bounded: bool, is_whole: bool) -> Shares | None:
         """Divide the limits of a batch anew: shards come and go, and need more or less than before. None if it ends at the tips."""
         if not bounded:
             return NO_LIMITS if self._is_to_targets else None
         limits, batch_limits = self._settings.limits, self._settings.batch_limits
-        needs = {} if batch_limits == Limits() else self._skew.needs(start.streams)
+        needs = {} if batch_limits == Limits() else self._skew.needs(drafts)
         # A whole plan may be the only one, and the service's clock is not known before its first responses.
         until_ms = float("inf") if is_whole else self._skew.reach_ms(self._now_ms())
         return evolve(divide_limits(limits, batch_limits, needs), until_ms=until_ms)
 
-    def _plan_round(self, start: Offset, shares: Shares | None, *, is_whole: bool) -> Offset:
-        """Plan until a batch is found, or until each shard that is due was planned; then *start* itself is returned."""
-        drafts: dict[str, Draft] = {}
+    def _plan_round(
+        self, drafts: Mapping[str, Draft], shares: Shares | None, *, is_whole: bool
+    ) -> Offset | None:
+        """Plan until a batch is found, or until each shard that is due was planned; then None is returned."""
         self._schedule.begin_round()
         while True:
             for name in self._schedule.begin_plan(is_whole=is_whole):
-                planner, started = self._streams[name], start.streams[name]
-                planner.refresh(started, patiently=shares is None)
+                planner, draft = self._streams[name], drafts[name]
+                planner.refresh(draft.start, patiently=shares is None)
                 with self._schedule.of_one_stream() as is_spent:
-                    draft = planner.draft(started, shares, is_spent)
-                drafts[name] = drafts[name].joined(draft) if name in drafts else draft
+                    drafts = {**drafts, name: planner.plan(draft, shares, is_spent)}
             held = drafts if shares is None else self._skew.hold(drafts, self._now_ms())
-            end = start if held is None else self._finish(start, held)
+            planned = None if held is None else self._finish(held)
             self._schedule.end_plan()
-            if end is not start or not self.last_plan.shards_left:
-                return end
+            if planned is not None or not self.last_plan.shards_left:
+                return planned
             is_whole = held is None  # shards that were left out would hold others, so they come first
 
-    def _finish(self, start: Offset, drafts: Mapping[str, Draft]) -> Offset:
+    def _finish(self, drafts: Mapping[str, Draft]) -> Offset | None:
         # A run to targets continues while one is left, in whatever stream.
-        is_last = self._has_reached_targets(start)
+        is_last = self._has_reached_targets(drafts)
         ends = {n: p.finish(drafts[n], keeps_times=is_last) for n, p in self._streams.items()}
-        return Offset(ends) if any(end is not start.streams[name] for name, end in ends.items()) else start
+        return Offset(ends) if any(end is not drafts[name].start for name, end in ends.items()) else None
 
-    def _due_s(self, start: Offset) -> float:
-        waits_s = [wait_s for n, p in self._streams.items() for wait_s in p.waits_s(start.streams[n])]
+    def _due_s(self, drafts: Mapping[str, Draft]) -> float:
+        waits_s = [wait_s for n, planner in self._streams.items() for wait_s in planner.waits_s(drafts[n])]
         first_s = min(waits_s, default=self._settings.min_fetch_period_s)
         if not self._is_to_targets:
             return first_s
@@ -243,9 +246,9 @@ class Planner:
     def _is_to_targets(self) -> bool:
         return any(planner.targets is not None for planner in self._streams.values())
 
-    def _has_reached_targets(self, start: Offset) -> bool:
-        """Return whether no target is left."""
-        return all(planner.has_reached_targets(start.streams[n]) for n, planner in self._streams.items())
+    def _has_reached_targets(self, drafts: Mapping[str, Draft]) -> bool:
+        """Return whether no target is left where the batch starts."""
+        return all(planner.has_reached_targets(drafts[n]) for n, planner in self._streams.items())
 
     def _warn_of_backlog(self, planned: Offset) -> None:
         """Log how many hours an unbounded batch reaches back in a stream, and over how many shards, if that is long."""

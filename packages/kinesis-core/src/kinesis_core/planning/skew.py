@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, StreamOffset, is_before
+from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, is_before
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import NOTHING, Need, ShardKey
 from kinesis_core.planning.stream_planner import Draft, StreamPlanner
@@ -48,14 +48,13 @@ class Skew:
         """
         return began_ms + self.limit_ms / 2
 
-    def needs(self, starts: Mapping[str, StreamOffset]) -> dict[ShardKey, Need]:
+    def needs(self, drafts: Mapping[str, Draft]) -> dict[ShardKey, Need]:
         """Return what all shards need that may be read now. Those whose next records have to wait for others need nothing."""
         needs = {
             (n, s): need
             for n, planner in self.streams.items()
-            for s, need in planner.needs(starts[n]).items()
+            for s, need in planner.needs(drafts[n]).items()
         }
-        drafts = {name: Draft(start) for name, start in starts.items()}
         begin_ms = {(n, s): self._begins_ms(drafts[n], n, s) for n, s in needs}
         holding_ms = (ms for key, ms in begin_ms.items() if not self._is_over(key, ms))
         held_ms = min(holding_ms, default=float("inf")) + self.limit_ms
@@ -99,7 +98,7 @@ class Skew:
                 shard = planner.listing.get(shard_id)
                 is_open = shard is None or shard.is_open
                 since_ms[shard_id] = unread_since_ms(planner.states.of(shard_id), end, is_open=is_open)
-        for shard_id in planner.left(draft.start):
+        for shard_id in planner.left(draft):
             if shard_id not in draft.ends:
                 since_ms[shard_id] = self._begins_ms(draft, name, shard_id)
         return {s: ms for s, ms in since_ms.items() if ms is not None and ms < before_ms}

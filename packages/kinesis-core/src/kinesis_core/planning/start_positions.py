@@ -31,7 +31,7 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning.loss import describe, judge_position
 from kinesis_core.planning.shard_state import ShardState
-from kinesis_core.planning.stream_planner import StreamPlanner
+from kinesis_core.planning.stream_planner import Draft, StreamPlanner
 from kinesis_core.planning.tip import CLOCK_MARGIN_MS, plan_tip, plan_until, plan_up_to
 from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
@@ -145,7 +145,7 @@ def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -
             case _:
                 return plan_tip(state, started)
 
-    return planner.tip(start, plan)
+    return planner.tip(Draft(start), plan)
 
 
 def _unfinished(position: OneStreamStart) -> list[str]:
@@ -206,7 +206,7 @@ def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, Shard
         is_other = state.shard_id in listing and state.shard_id not in shard_ids
         return started if is_other else plan_tip(state, started)
 
-    tip = planner.tip(StreamOffset(planner.facts.summary().created_ms, shards), plan)
+    tip = planner.tip(Draft(StreamOffset(planner.facts.summary().created_ms, shards)), plan)
     return {s: p.carried_over() for s, p in tip.shards.items() if s in shard_ids or s not in listing}
 
 

@@ -48,17 +48,14 @@ IDLE_PERIODS = 2
 
 @frozen
 class Draft:
-    """The plan of one stream, before it is compared with those of others."""
+    """How far the plan of one stream has come."""
 
     start: StreamOffset
+    """Where the batch starts."""
     ends: Mapping[str, ShardOffset] = field(factory=dict)
     """The shards that have records in the batch, and those that have left the stream."""
     is_whole: bool = True
     """Whether no shard was left for the next plan."""
-
-    def joined(self, later: Draft) -> Draft:
-        """Return the plan of all shards, of which *later* has those that this one left out."""
-        return Draft(self.start, {**self.ends, **later.ends}, later.is_whole)
 
 
 @define
@@ -113,22 +110,22 @@ class StreamPlanner:
         if self.discovery.is_outdated(known, self.settings.shard_discovery_interval_s):
             self.discovery.refresh(known, patiently=patiently or not self.discovery.is_checked)
 
-    def draft(self, start: StreamOffset, shares: Shares | None, is_spent: IsSpent | None = None) -> Draft:
+    def plan(self, draft: Draft, shares: Shares | None, is_spent: IsSpent | None = None) -> Draft:
         """
-        Return where the next batch may end in each shard, for `finish`: within *shares* and the targets, or at the tip.
+        Return *draft* with where the batch may end in each shard, for `finish`: within *shares* and the targets, or at the tip.
 
         Shards that are not begun before the time *is_spent* keep their offset, and are in `states.turns.left`. A round plans each once.
         """
         if shares is None:
-            return self._plan(start, partial(self._plan_to_tip, plan_tip, is_continued=True))
+            return self._plan(draft, partial(self._plan_to_tip, plan_tip, is_continued=True))
         turns = self.states.turns
 
         def is_due(shard_id: str) -> bool:
-            if turns.is_over(shard_id) or self._is_reached(start, shard_id):
+            if turns.is_over(shard_id) or self._is_reached(draft.start, shard_id):
                 return False
             return self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
-        return self._plan(start, partial(self._plan_within, shares), is_due, is_spent)
+        return self._plan(draft, partial(self._plan_within, shares), is_due, is_spent)
 
     def finish(self, draft: Draft, *, keeps_times: bool = True) -> StreamOffset:
         """
@@ -139,38 +136,40 @@ class StreamPlanner:
         is_new = draft.ends or (keeps_times and draft.is_whole and self._is_outdated(draft.start))
         return self._merged(draft) if is_new else draft.start
 
-    def tip(self, start: StreamOffset, find: Plan = plan_tip) -> StreamOffset:
-        """Return the end of all records after *start* that are in the stream now, also in children of finished shards."""
-        self.refresh(start, patiently=True)
-        return self.finish(self._plan(start, partial(self._plan_to_tip, find, is_continued=False)))
+    def tip(self, draft: Draft, find: Plan = plan_tip) -> StreamOffset:
+        """Return the end of all records that are in the stream now, also in children of finished shards."""
+        self.refresh(draft.start, patiently=True)
+        return self.finish(self._plan(draft, partial(self._plan_to_tip, find, is_continued=False)))
 
-    def find_targets(self, start: StreamOffset) -> dict[str, ShardOffset]:
-        """Return the end of every shard that has records after *start* now."""
-        moved = {s: p for s, p in self.tip(start).shards.items() if p.cut != start.started(s).cut}
-        found = {s: p for s, p in moved.items() if not self.states.is_ended(start, s)}
+    def find_targets(self, draft: Draft) -> dict[str, ShardOffset]:
+        """Return the end of every shard that has new records now."""
+        start, tip = draft.start, self.tip(draft)
+        moved = {s: end for s, end in tip.shards.items() if end.cut != start.started(s).cut}
+        found = {s: end for s, end in moved.items() if not self.states.is_ended(start, s)}
         self.discovery.awaited = frozenset(found)  # an older listing that lacks them would end the run early
         return found
 
-    def has_reached_targets(self, start: StreamOffset) -> bool:
+    def has_reached_targets(self, draft: Draft) -> bool:
         """Return whether no target is left, also where there are none."""
         if not self.targets:
             return True
+        start = draft.start
         left = ({*start.shards, *self.listing} & set(self.targets)) - self._frontier(start).finished
         return all(self._is_reached(start, s) for s in left)
 
-    def left(self, start: StreamOffset) -> list[str]:
+    def left(self, draft: Draft) -> list[str]:
         """Return the shards that may be read now, without those that have reached their targets."""
-        return [s for s in self._frontier(start).shards if not self._is_reached(start, s)]
+        return [s for s in self._frontier(draft.start).shards if not self._is_reached(draft.start, s)]
 
-    def needs(self, start: StreamOffset) -> dict[str, Need]:
+    def needs(self, draft: Draft) -> dict[str, Need]:
         """Return about how much each shard may hold that can be read now, by a listing that is renewed first where it is old."""
-        self.refresh(start)
-        return {s: self.states.need(s, self.started(Draft(start), s)) for s in self.left(start)}
+        self.refresh(draft.start)
+        return {s: self.states.need(s, self.started(draft, s)) for s in self.left(draft)}
 
-    def waits_s(self, start: StreamOffset) -> list[float]:
+    def waits_s(self, draft: Draft) -> list[float]:
         """Return in how many seconds each shard that may have new records can be read; none if no shard is left."""
         now = self.clock.now_s()
-        return [self.states.of(s).calls.limiter.wait_s(now) for s in self.left(start)]
+        return [self.states.of(s).calls.limiter.wait_s(now) for s in self.left(draft)]
 
     def started(self, draft: Draft, shard_id: str) -> ShardOffset:
         """Return how far a shard has been read before the batch."""
@@ -201,7 +200,7 @@ class StreamPlanner:
 
     def _plan(
         self,
-        start: StreamOffset,
+        draft: Draft,
         plan: Plan,
         is_due: Callable[[str], bool] | None = None,
         is_spent: IsSpent | None = None,
@@ -211,8 +210,9 @@ class StreamPlanner:
 
         Without *is_due*, children of shards that end in this very batch are planned as well. At least one shard is begun.
         """
-        draft, frontier, turns = Draft(start), self._frontier(start), self.states.turns
+        start, frontier, turns = draft.start, self._frontier(draft.start), self.states.turns
         turns.begin_plan()
+        draft = evolve(draft, is_whole=True)
         while not turns.left and (ready := frontier.take(is_due or _always)):
             starts = {s: self.started(draft, s) for s in ready}
             ends = self._plan_each(starts, plan, is_spent)

@@ -11,7 +11,7 @@ import pytest
 
 from kinesis_core.model import After, AtTimestamp, Latest, ShardEnd, ShardOffset, TrimHorizon
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.schedule import Lanes, Schedule, Turns, age_ms
+from kinesis_core.planning.schedule import Lanes, Schedule, Turn, Turns, age_ms, in_turn
 from support.fake_stream import FakeClock
 from support.planned import Planned
 from support.slow_stream import CALL_S, slow_stream
@@ -52,6 +52,12 @@ def test_each_stream_comes_first_in_its_turn() -> None:
         schedule.end_plan()
         orders.append("".join(order))
     assert orders == ["abc", "bca", "cab", "cab", "abc"]
+
+
+def test_the_order_of_shards() -> None:
+    """One that was left out comes before those planned meanwhile, however far behind they are. Of those, the furthest behind is first."""
+    turns, behind_ms = {"near": 2, "far": 2, "left": 1}, {"near": 1, "far": 5, "left": 0}
+    assert in_turn(turns, lambda s: Turn(turns[s], 0.0), behind_ms.__getitem__) == ["left", "far", "near"]
 
 
 def test_the_parts_of_a_budget() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kinesis_core import runtime
 from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError, UnavailableError
-from kinesis_core.producing.dispatcher import ListShards, Put
+from kinesis_core.producing.dispatcher import Describe, ListShards, Put
 from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk
 from unit.kinesis_core.producing.numbered import (
@@ -186,6 +186,24 @@ def test_threads_share_a_check() -> None:
     desk.make(check)
     assert isinstance(desk.dispatcher.take(desk.clock.now), Put)
     assert desk.puts.listings == 1 + 1
+
+
+def test_findings_take_turns() -> None:
+    """What there is to find out is found out one after the other: the second begins with what the first has changed."""
+    desk = opened()
+    dispatcher, now_s = desk.dispatcher, desk.clock.now
+    desk.puts.split(desk.puts.open_shards()[0])
+    dispatcher.find_out(dispatcher._list())
+    dispatcher.find_out(dispatcher._check_strategy_once(1))
+    first = dispatcher.take(now_s)
+    assert first == ListShards()
+    assert dispatcher.take(now_s) is None
+    desk.make(first)
+    assert len(desk.accumulator.router.shards.open_shards) == 3
+    second = dispatcher.take(now_s)
+    assert second == Describe()
+    desk.make(second)
+    assert dispatcher.take(now_s) is None
 
 
 def test_two_listings_that_contradict_each_other() -> None:

@@ -57,7 +57,7 @@ def test_a_program_ends_without_closing_a_producer() -> None:
 kept.writing = open_producer()
 kept.writing.put(b"data")
 kept.writing.flush()
-at_last.append(lambda: take_for_ever(kept.writing._sender._lock))
+at_last.append(lambda: take_for_ever(kept.writing._sender.group.lock))
 """
     assert run(program) == ("", "")
 
@@ -133,7 +133,7 @@ def test_a_forked_process_waits_for_nobody() -> None:
     program = """
 writing = open_producer()
 writing.put(b"data")
-take_for_ever(writing._sender._lock)
+take_for_ever(writing._sender.group.lock)
 child = os.fork()
 if not child:
     for use in (lambda: writing.put(b"more"), writing.flush, writing.close):

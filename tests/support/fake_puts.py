@@ -295,6 +295,9 @@ class Desk:
         self.accumulator.waiting_callers -= 1
         self.dispatcher.was_flushed = True
         self.find_out()
+        if self.accumulator.failure is None:
+            queues = self.accumulator.router.queues
+            assert not any(queue._in_flight_records or queue._in_flight_bytes for queue in queues)
 
     def step(self) -> None:
         """Make a call, or wait until one is due."""

@@ -8,6 +8,7 @@ from attrs import define
 from kinesis_consumer import GroupSettings
 from kinesis_consumer.assignment.lock import LEADER
 from kinesis_consumer.stores import MemoryTable
+from kinesis_consumer.worker.coordinator import scan_pause_s
 from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
 from kinesis_core.model import Shard
 from support.consumer_groups import QUICK, leases_of, new_group, new_stream
@@ -95,3 +96,9 @@ def test_a_worker_that_does_not_lead_looks_at_the_lock(duration_s: float, looks:
         second.step()
         clock.sleep(0.1)
     assert table.calls.count(("get", LEADER)) in (looks, looks + 1)
+
+
+@pytest.mark.parametrize(("leases", "pause_s"), [(0, 1.5), (75, 1.5), (500, 10.0), (5000, 20.05)])
+def test_scans_of_large_tables_are_rare(leases: int, pause_s: float) -> None:
+    """Scans cost five read units per second at most, but are never rarer than those of the KCL."""
+    assert scan_pause_s(leases, 1.5, 10.0) == pytest.approx(pause_s)

@@ -27,7 +27,7 @@ from kinesis_core.errors import (
 )
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
-from kinesis_core.leases.table_facts import OWNER_INDEX, OwnerIndex
+from kinesis_core.leases.table_client import OWNER_INDEX, OwnerIndex
 from support.fake_stream import FakeClock
 
 LEASE = Lease("shardId-000000000000", LeaseCheckpoint("4966", 7), parents=("shardId-000000000009",))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from kinesis_core.model import StreamSummary
 
 APPLICATION = "application"
-_SHOWN = 10
 
 
 def read_table(
@@ -74,7 +73,7 @@ def reading_of(table: str, leases: Sequence[Lease], summary: StreamSummary) -> R
 
 
 def _of_stream(table: str, leases: Sequence[Lease], summary: StreamSummary) -> list[Lease]:
-    from kinesis_core.leases import earlier_streams, identify_stream, leases_of_stream
+    from kinesis_core.leases import earlier_streams, identify_stream, leases_of_stream, show_names
 
     if not leases:
         raise CommandError(f"The lease table {table} has no leases: the application has read nothing yet.")
@@ -89,9 +88,7 @@ def _of_stream(table: str, leases: Sequence[Lease], summary: StreamSummary) -> l
     if mine:
         return mine
     streams = sorted({str(lease.stream) for lease in leases})
-    shown = ", ".join(streams[:_SHOWN]) + (
-        f" and {len(streams) - _SHOWN} more" if len(streams) > _SHOWN else ""
-    )
+    shown = show_names(streams)
     raise CommandError(f"The lease table {table} has no lease of {summary.name}. It has leases of {shown}.")
 
 

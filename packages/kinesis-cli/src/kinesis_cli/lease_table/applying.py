@@ -8,7 +8,7 @@ from kinesis_cli.ending import CommandError, IncompleteError
 from kinesis_cli.lease_table.changes import Change, apply
 from kinesis_cli.lease_table.showing import describe
 from kinesis_cli.output import confirm, note
-from kinesis_core.leases import Lease, LeaseTable
+from kinesis_core.leases import Lease, LeaseTable, show_names
 
 _SHOWN = 20
 
@@ -48,8 +48,7 @@ def _malformed(keys: Sequence[str], table: str) -> Iterator[str]:
         stayed = "is no valid lease and stayed as it is"
         if len(keys) > 1:
             stayed = "are no valid leases and stayed as they are"
-        more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-        yield f"{len(keys)} item{'s' * (len(keys) != 1)} of {table} {stayed}: {', '.join(keys[:_SHOWN])}{more}."
+        yield f"{len(keys)} item{'s' * (len(keys) != 1)} of {table} {stayed}: {show_names(keys, _SHOWN)}."
 
 
 def describe_change(change: Change) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lease_table.activity import Life, Worker
 from kinesis_cli.output import show_duration
+from kinesis_core.leases import show_names
 
 _SHOWN = 5
 
@@ -42,19 +43,14 @@ def _refuse(workers: Sequence[Worker], application: str) -> None:
     running = [f"{worker.name} ({_why(worker)})" for worker in workers if worker.life is not Life.UNKNOWN]
     if running:
         raise CommandError(
-            f"Workers of {application} run: {_list(running)}. Stop them first, or add --force. Nothing was changed."
+            f"Workers of {application} run: {show_names(running, _SHOWN)}. Stop them first, or add --force. Nothing was changed."
         )
     if workers:
-        names = _list([worker.name for worker in workers])
+        names = show_names([worker.name for worker in workers], _SHOWN)
         raise CommandError(
             f"Workers of {application} may run: {names}. They were not watched long enough to tell: add --watch-for 4s, or --force. "
             "Nothing was changed."
         )
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _why(worker: Worker) -> str:

@@ -2,7 +2,7 @@
 
 from kinesis_consumer.assignment.balancing import Assign, BeginHandOver, Decision, decide
 from kinesis_consumer.assignment.joining import join
-from kinesis_consumer.assignment.leader import Leader, LeaderRun
+from kinesis_consumer.assignment.leader import Leader, LeaderRun, Sightings
 from kinesis_consumer.assignment.lock import HEARTBEATS, LeaderLock
 from kinesis_consumer.assignment.metrics import (
     REPORT_S,
@@ -14,7 +14,6 @@ from kinesis_consumer.assignment.metrics import (
 )
 from kinesis_consumer.assignment.namesakes import Namesakes
 from kinesis_consumer.assignment.older_kcl import MIGRATION, OlderWorkers, write_version
-from kinesis_consumer.assignment.sightings import Sightings, scan_pause_s
 
 __all__ = [
     "Assign",
@@ -36,6 +35,5 @@ __all__ = [
     "join",
     "read_report",
     "report_alive",
-    "scan_pause_s",
     "write_version",
 ]

@@ -18,7 +18,7 @@ from kinesis_consumer.assignment.metrics import read_report
 from kinesis_consumer.assignment.namesakes import is_marked
 from kinesis_consumer.errors import GroupStateError
 from kinesis_consumer.stores import ItemTable, Update
-from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, read_leases
+from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, read_leases, show_names
 
 MIGRATION = "Migration3.0"
 _ENTITY = "CLIENT_VERSION_MIGRATION"
@@ -36,7 +36,6 @@ _COMPLETE = "TABLE_MIGRATION_STATUS_COMPLETE"
 _EARLIER_STATUSES = tuple(f"TABLE_MIGRATION_STATUS_{name}" for name in ("INIT", "DEPLOYED", "PENDING"))
 MOVES = 2
 """So many writes to a lease show that its worker runs. One may have been under way when the worker was killed."""
-_SHOWN = 10
 
 
 @define
@@ -83,8 +82,7 @@ class OlderWorkers:
             raise self._error(set(), states)
 
     def _error(self, workers: set[str], states: Mapping[str, str]) -> GroupStateError:
-        shown = ", ".join(sorted(workers)[:_SHOWN]) + (" and others" if len(workers) > _SHOWN else "")
-        seen = [f"{shown}, renewing leases"] if workers else []
+        seen = [f"{show_names(sorted(workers))}, renewing leases"] if workers else []
         seen += [f"{name} says {value}" for name, value in states.items()]
         return GroupStateError(
             f"Table {self.table} is shared with workers of a KCL 1.x or 2.x, or of a KCL 3.x that has not completed its migrations. They do "

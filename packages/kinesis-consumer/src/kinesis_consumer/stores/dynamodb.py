@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from attrs import frozen
@@ -74,7 +74,7 @@ class DynamoTable:
         self.client.prepare(PATIENCE_S, self.owner_index)
 
     def scan(self) -> list[Item]:
-        return list(self._pages("Scan", self._boto.scan, dict, ConsistentRead=True))
+        return list(self.client.pages("Scan", self._boto.scan, item_from_dynamodb, ConsistentRead=True))
 
     def get(self, key: str) -> Item | None:
         return self.client.call(
@@ -84,14 +84,18 @@ class DynamoTable:
         )
 
     def keys_of_owner(self, owner: str) -> list[str]:
-        request = {
+        request: dict[str, Any] = {
             "IndexName": OWNER_INDEX,
             "KeyConditionExpression": "#owner = :owner",
             "ExpressionAttributeNames": {"#owner": LEASE_OWNER},
             "ExpressionAttributeValues": {":owner": to_dynamodb(owner)},
         }
         try:
-            return list(self._pages("Query", self._boto.query, lambda item: str(item[LEASE_KEY]), **request))
+            return list(
+                self.client.pages(
+                    "Query", self._boto.query, lambda item: str(item[LEASE_KEY]["S"]), **request
+                )
+            )
         except (InvalidRequestError, TableNotFoundError) as error:
             raise self._explain(error) from error
 
@@ -145,22 +149,6 @@ class DynamoTable:
 
     def _address(self, key: str) -> dict[str, Any]:
         return {"TableName": self.name, "Key": {LEASE_KEY: {"S": key}}}
-
-    def _pages(
-        self, operation: str, method: Callable[..., Any], read: Callable[[Item], T], **request: Any
-    ) -> Iterator[T]:
-        """Yield what *read* makes of the items of all pages of a response."""
-
-        def get_page() -> tuple[list[T], Any]:
-            page = method(TableName=self.name, **request)
-            return [read(item_from_dynamodb(item)) for item in page["Items"]], page.get("LastEvaluatedKey")
-
-        while True:
-            items, last = self.client.call(operation, get_page)
-            yield from items
-            if not last:
-                return
-            request["ExclusiveStartKey"] = last
 
 
 def _read(item: Any) -> Item | None:

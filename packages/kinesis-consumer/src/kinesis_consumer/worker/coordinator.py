@@ -17,7 +17,6 @@ from kinesis_consumer.assignment import (
     MetricsWriter,
     OlderWorkers,
     read_report,
-    scan_pause_s,
 )
 from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases, verify_naming
 from kinesis_consumer.worker.leases import LeaseHolder
@@ -37,6 +36,8 @@ How often at least a worker that does not lead looks at the lock. A leader that 
 to anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
 """
 LEADING_S = 2.0
+SECONDS_PER_LEASE = 0.02
+"""A scan reads a lease with a tenth of a read unit, so scans use five units per second at most."""
 CLEANUP_S = 60.0
 ALIVE_S = 35.0
 """A worker that reported within this time gets leases from one that closes. The KCL reports each 30 s."""
@@ -255,3 +256,12 @@ def _survived(task: str) -> Iterator[None]:
         yield
     except ServiceError as error:
         log.warning("coordination.failed", task=task, code=error.code, reason=str(error), failures=1)
+
+
+def scan_pause_s(leases: int, least_s: float, duration_s: float) -> float:
+    """
+    Return the pause between scans of a table with that many *leases*.
+
+    It bounds what the scans of a large table cost. It is never longer than that of the KCL, twice the duration of a lease.
+    """
+    return min(max(least_s, leases * SECONDS_PER_LEASE), 2 * (duration_s + 0.025))

@@ -45,11 +45,11 @@ from kinesis_core.leases.lease import (
     earlier_streams,
     identify_stream,
     leases_of_stream,
+    show_names,
 )
 from kinesis_core.leases.publisher import LeasePublisher
 from kinesis_core.leases.table import LeaseTable, open_client, open_table
-from kinesis_core.leases.table_client import TableClient
-from kinesis_core.leases.table_facts import OWNER_INDEX, OwnerIndex
+from kinesis_core.leases.table_client import OWNER_INDEX, OwnerIndex, TableClient
 from kinesis_core.leases.unread import check_number, last_before
 
 __all__ = [
@@ -102,6 +102,7 @@ __all__ = [
     "read_leases",
     "resume_from_applications",
     "shard_attributes",
+    "show_names",
     "to_dynamodb",
     "update_request",
 ]

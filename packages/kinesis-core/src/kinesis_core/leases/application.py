@@ -16,7 +16,7 @@ from attrs import frozen
 from kinesis_core.aws import Connection, StreamApi
 from kinesis_core.errors import OptionError, TableNotFoundError
 from kinesis_core.leases.attributes import Item, item_from_dynamodb
-from kinesis_core.leases.items import LeaseItemError, is_lease, read_lease
+from kinesis_core.leases.items import ENTITY_TYPE, LeaseItemError, is_lease, read_lease
 from kinesis_core.leases.lease import (
     ALL_USER_RECORDS,
     LEASE_KEY,
@@ -25,9 +25,9 @@ from kinesis_core.leases.lease import (
     earlier_streams,
     identify_stream,
     leases_of_stream,
+    show_names,
 )
 from kinesis_core.leases.table import open_table
-from kinesis_core.leases.workers import warn_of_workers
 from kinesis_core.model import (
     After,
     At,
@@ -45,6 +45,11 @@ from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 
 _SHOWN = 20
+_METRICS = "WORKER_METRIC_STATS"
+_ALIVE_S = 120
+"""A worker of KCL 3.5 writes the time every 30 seconds, from its own clock."""
+
+log = get_logger("kinesis_core")
 """At most so many shards and streams are named in an error."""
 
 log = get_logger("kinesis_core")
@@ -160,7 +165,7 @@ class _Table:
             )
         leases = leases_of_stream(self.leases, now)
         if not leases:
-            shown = ", ".join(sorted({str(lease.stream) for lease in self.leases})[:_SHOWN])
+            shown = show_names(sorted({str(lease.stream) for lease in self.leases}), _SHOWN)
             raise _unusable(
                 self.name, f"has no lease of this stream. It has leases of {shown}.", stream=stream
             )
@@ -197,7 +202,7 @@ def lease_cut(lease: Lease) -> Cut | None:
 def _unknown_error(application: KclApplication, leases: Sequence[Lease]) -> OptionError:
     words = "/".join(sorted({lease.checkpoint.number for lease in leases}))
     shards = [lease.shard_id for lease in leases]
-    shown = ", ".join(shards[:_SHOWN]) + (f" and {len(shards) - _SHOWN} more" if len(shards) > _SHOWN else "")
+    shown = show_names(shards, _SHOWN)
     return _unusable(
         application.table,
         f"has the word {words} for {shown}: the application has no checkpoint in these shards, and the table does not hold the "
@@ -210,3 +215,26 @@ def _unknown_error(application: KclApplication, leases: Sequence[Lease]) -> Opti
 
 def _unusable(table: str, why: str, **where: Any) -> OptionError:
     return OptionError(f"names a KCL application, whose table {table} {why}", about=Setting.START, **where)
+
+
+def warn_of_workers(table: str, leases: Iterable[Lease], others: Iterable[Item], now_ms: int) -> None:
+    """
+    Log which workers may still run: they and the query would both process the records from here on.
+
+    KCL 3.5 keeps the time of each worker's last sign of life in the table. Otherwise only the owners of leases are known, whom a
+    KCL that was stopped usually leaves behind.
+    """
+    seen_s = {str(item[LEASE_KEY]): item.get("lut") for item in others if item.get(ENTITY_TYPE) == _METRICS}
+    if seen_s:
+        alive = {
+            w for w, at_s in seen_s.items() if isinstance(at_s, int) and now_ms / 1000 - at_s <= _ALIVE_S
+        }
+        _warn(table, alive, "they have reported to the table within the last two minutes, so they run")
+    else:
+        owners = {lease.actual_owner for lease in leases if lease.actual_owner and not lease.is_finished}
+        _warn(table, owners, "they own leases, and the table does not tell whether they still run")
+
+
+def _warn(table: str, workers: set[str], reason: str) -> None:
+    if workers:
+        log.warning("lease.owned", table=table, workers=show_names(sorted(workers)), reason=reason)

@@ -10,7 +10,7 @@ DynamoDBMultiStreamLeaseSerializer and ExtendedSequenceNumber.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import total_ordering
 
 from attrs import frozen
@@ -123,6 +123,12 @@ class Lease:
     def is_finished(self) -> bool:
         """Whether the shard was read to its end."""
         return self.checkpoint.is_shard_end
+
+
+def show_names(names: Sequence[str], most: int = 10) -> str:
+    """Return *names* for an error or a log: the first ones, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def identify_stream(arn: str, created_ms: int) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from attrs import define
@@ -30,23 +29,12 @@ class LeaseTable(TableClient):
 
     def scan(self) -> list[dict[str, Any]]:
         """
-        Return all items, in DynamoDB's JSON. One page has 1 MiB, which is thousands of leases.
+        Return all items, in DynamoDB's JSON.
 
         Raises:
             ServiceError: The table does not exist, or DynamoDB refuses.
         """
-        items: list[dict[str, Any]] = []
-        request: dict[str, Any] = {"TableName": self.name, "ConsistentRead": True}
-        while True:
-            page = self._call_with_retries("Scan", partial(self._scan_page, request))
-            items += page["Items"]
-            if not page.get("LastEvaluatedKey"):
-                return items
-            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-
-    def _scan_page(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        page = self.client.scan(**request)
-        return {**page, "Items": list(page["Items"])}  # a response without items is malformed
+        return list(self.pages("Scan", self.client.scan, dict, with_retries=True, ConsistentRead=True))
 
     def write(self, lease: Lease, *, may_create: bool = True) -> bool:
         """

@@ -213,7 +213,7 @@ def test_a_local_kinesis_with_leases_at_aws(emulator: Emulator, monkeypatch: pyt
     for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(
-        OptionError, match=r"AWS_ENDPOINT_URL_DYNAMODB \(or 'endpoint_url' of DynamoLeases\).*SqliteLeases"
+        OptionError, match=r"AWS_ENDPOINT_URL_DYNAMODB \(or endpoint_url of DynamoLeases\).*SqliteLeases"
     ):
         opened(emulator, leases=None)
 

@@ -241,7 +241,7 @@ def test_a_service_that_stays_away_is_a_failure_in_time(emulator: Emulator) -> N
 
 def test_a_missing_stream_is_an_error_when_opening(emulator: Emulator) -> None:
     """A missing stream is an error before anything is put."""
-    with pytest.raises(StreamNotFoundError, match="Check streamName or streamARN"):
+    with pytest.raises(StreamNotFoundError, match="Check the name or ARN of the stream"):
         open_producer(emulator, "nowhere")
 
 

@@ -190,7 +190,7 @@ def test_an_outage_is_reported_and_the_offset_is_good(emulator: Emulator) -> Non
     found = reader.read_until(ROWS)
     emulator.put(STREAM.name, b"late", "key-0")
     emulator.settings.fault = lambda _: Fault("InternalFailure", status=500)
-    with pytest.raises(UnavailableError, match=r"InternalFailure.*Check endpointUrl, region, network"):
+    with pytest.raises(UnavailableError, match=r"InternalFailure.*Check endpoint_url, region, network"):
         reader.read_until(1)
     emulator.settings.fault = lambda _: None
     late = reader.read_until(1)

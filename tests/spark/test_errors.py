@@ -121,7 +121,7 @@ def test_offset_of_another_stream(emulator: Emulator, stream: StreamUnderTest, m
     stream.put("one")
     query = make_query(stream.options()).start().wait_for_rows(1).stop()
     query.options["streamName"] = "another"
-    with pytest.raises(Exception, match="The checkpoint is of the streams") as caught:
+    with pytest.raises(Exception, match="The saved offset is of the streams") as caught:
         query.start().process_all()
     assert stream.name in str(caught.value)
     assert "another" in str(caught.value)

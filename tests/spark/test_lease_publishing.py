@@ -172,7 +172,7 @@ def test_missing_permission(
 def test_table_of_something_else(database: DynamoDb, publish: Callable[..., Query]) -> None:
     """A table with another key is refused when the query starts, before anything is written into it."""
     database.create_table(orderId="HASH")
-    with pytest.raises(Exception, match="names a table with the key orderId"):
+    with pytest.raises(Exception, match="The key of the table is orderId"):
         publish().start().process_all()
     assert database.calls == {"DescribeTable": 1}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import wait
+from contextlib import suppress
 from inspect import iscoroutinefunction
 
 from attrs import define
@@ -15,10 +16,10 @@ from kinesis_consumer.handling.steps import (
     Handler,
     Handling,
     Pause,
-    Step,
     Steps,
     call,
     call_async,
+    next_step,
     verify_count,
 )
 from kinesis_consumer.worker import LONGEST_WAIT_S, WorkerThreads
@@ -89,73 +90,40 @@ class Run:
             raise OptionError(f"'handler' accepts a function of a batch or a record; got {self.handler!r}.")
 
     def _process(self, batch: Batch) -> None:
-        steps = self.handling.steps(batch)
-        error: Exception | None = None
-        try:
-            while not isinstance(step := steps.send(error), Commit):
+        steps, error = self._steps(batch), None
+        with suppress(LeaseLostError):
+            while (step := next_step(steps, error)) is not None:
                 error = None
-                if isinstance(step, Pause):
-                    self._sleep(batch, step.seconds)
-                if self._is_over(batch, step):
-                    return
-                if not isinstance(step, Pause):
-                    error = call(self.handler, step)
-                if error is not None and _is_lost(batch):
-                    return
-            batch.commit()
-        except LeaseLostError:
-            return
+                match step:
+                    case Pause(seconds):
+                        self.worker.wait(self.worker.changes, seconds)
+                    case Commit():
+                        batch.commit()
+                    case unit:
+                        error = call(self.handler, unit)
 
     async def _process_async(self, batch: Batch) -> None:
-        steps = self.handling.steps(batch)
-        error: Exception | None = None
-        try:
-            while not isinstance(step := await _next_step(steps, error), Commit):
+        import asyncio
+
+        steps, error = self._steps(batch), None
+        with suppress(LeaseLostError):
+            while True:  # after an error a step may call `on_failure`, which may block
+                step = await asyncio.to_thread(next_step, steps, error) if error else next_step(steps, None)
                 error = None
-                if isinstance(step, Pause):
-                    await self._sleep_async(batch, step.seconds)
-                if self._is_over(batch, step):
-                    return
-                if not isinstance(step, Pause):
-                    error = await call_async(self.handler, step)
-                if error is not None and _is_lost(batch):
-                    return
-            await batch.commit_async()
-        except LeaseLostError:
-            return
+                match step:
+                    case None:
+                        return
+                    case Pause(seconds):
+                        await self.worker.wait_async(self.worker.changes, seconds)
+                    case Commit():
+                        await batch.commit_async()
+                    case unit:
+                        error = await call_async(self.handler, unit)
 
-    def _is_over(self, batch: Batch, step: Step) -> bool:
-        """Return whether the batch is over here, because another worker delivers it again."""
-        return _is_lost(batch) or (isinstance(step, Pause) and self.worker.is_stopping)
-
-    def _sleep(self, batch: Batch, seconds: float) -> None:
-        """Wait before another attempt, unless there is to be none."""
-        until_s = self._now_s() + seconds
-        while (left_s := until_s - self._now_s()) > 0 and not self._is_over(batch, Pause(left_s)):
-            self.worker.wait(self.worker.changes, left_s)
-
-    async def _sleep_async(self, batch: Batch, seconds: float) -> None:
-        until_s = self._now_s() + seconds
-        while (left_s := until_s - self._now_s()) > 0 and not self._is_over(batch, Pause(left_s)):
-            await self.worker.wait_async(self.worker.changes, left_s)
-
-    def _now_s(self) -> float:
-        return self.worker.worker.clock.now_s()
+    def _steps(self, batch: Batch) -> Steps:
+        return self.handling.steps(batch, self.worker.worker.clock, lambda: self.worker.is_stopping)
 
 
 def _is_async(handler: Handler) -> bool:
     """Return whether *handler* is a coroutine function, or an object that is called as one."""
     return iscoroutinefunction(handler) or iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - its kind counts
-
-
-def _is_lost(batch: Batch) -> bool:
-    return not (batch.is_ours or batch.is_committed)
-
-
-async def _next_step(steps: Steps, error: Exception | None) -> Step:
-    """Return the next step. After an error it may call `on_failure`, which may block."""
-    if error is None:
-        return steps.send(None)
-    import asyncio
-
-    return await asyncio.to_thread(steps.send, error)

@@ -17,7 +17,7 @@ from kinesis_consumer.arguments import refused, verify_connection
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import HandlerError
 from kinesis_core import OptionError, Producer, UserRecord, WireFormat
-from kinesis_core.clock import doubled_s
+from kinesis_core.clock import Clock, doubled_s
 from kinesis_core.producing import MAX_KEY_CHARS
 from kinesis_credentials import CredentialSpec
 from kinesis_credentials.logs import get_logger
@@ -77,11 +77,12 @@ class Handling:
             raise OptionError(f"'on_failure' accepts 'stop' or a function; got {self.on_failure!r}.")
         verify_count("retries", self.retries, 0)
 
-    def steps(self, batch: Batch) -> Steps:
+    def steps(self, batch: Batch, clock: Clock, is_stopping: Callable[[], bool]) -> Steps:
         """
-        Yield what is to be done for *batch*, one thing after the other.
+        Yield what is to be done for *batch*, one thing after the other. Nothing more once its lease is lost, or in a pause if the group
+        *is_stopping*: then another worker delivers it again.
 
-        For a batch or record the caller calls the handler, and sends the exception that it raised, or None.
+        For a batch or record the caller calls the handler, and sends the exception that it raised, or None. A pause may end early.
 
         Raises:
             HandlerError: The handler failed for good, and so the group stops.
@@ -89,7 +90,12 @@ class Handling:
         units: Iterable[Unit] = batch.records() if self.each == "record" else (batch,)
         for unit in units:
             attempt = 0
-            while (error := (yield unit)) is not None:
+            while not _is_lost(batch):
+                error = yield unit
+                if error is None:
+                    break
+                if _is_lost(batch):
+                    return
                 attempt += 1
                 log.warning(
                     "handler.failed", **_facts(batch, unit), attempt=attempt, error=type(error).__name__
@@ -97,7 +103,13 @@ class Handling:
                 if attempt > self.retries:
                     self._give_up(batch, unit, error)
                     break
-                yield Pause(self._pause_s(attempt))
+                until_s = clock.now_s() + self._pause_s(attempt)
+                while (left_s := until_s - clock.now_s()) > 0 and not (_is_lost(batch) or is_stopping()):
+                    yield Pause(left_s)
+                if is_stopping():
+                    return
+            else:
+                return
         yield Commit()
 
     def _pause_s(self, attempt: int) -> float:
@@ -131,6 +143,18 @@ class Handling:
             fate = "not committed, and is delivered again, unless the handler's own commit was written"
         what = f"{failure}. The batch is {fate}. {advice}"
         return HandlerError(what, batch.stream, batch.shard_id, str(batch.id), self.retries + 1)
+
+
+def next_step(steps: Steps, error: Exception | None) -> Step | None:
+    """Return the next step; None after the last one."""
+    try:
+        return steps.send(error)
+    except StopIteration:
+        return None
+
+
+def _is_lost(batch: Batch) -> bool:
+    return not (batch.is_ours or batch.is_committed)
 
 
 def _describe(unit: Unit) -> str:

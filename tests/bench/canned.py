@@ -28,7 +28,6 @@ from dataclasses import asdict, dataclass
 from email.utils import formatdate
 from itertools import accumulate, islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from kinesis_emulator import cbor
@@ -145,12 +144,7 @@ class CannedKinesis:
         self.port = int(self.endpoint_url.rpartition(":")[2])
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._child.communicate()
 
     def calls(self) -> dict[str, int]:

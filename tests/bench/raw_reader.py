@@ -7,7 +7,6 @@ import socket
 import ssl
 import time
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
@@ -71,10 +70,5 @@ class RawReader:
     def __enter__(self) -> RawReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()

@@ -84,7 +84,9 @@ def test_a_slow_reader_of_a_live_stream_at_its_retention(emulator: Emulator, clo
     fill(emulator, clock, 3000, DAY_S - 360, DAY_S - 390)
     with opened(emulator) as stream:
         read: list[int] = []
-        with pytest.raises(DataLossError, match=r"shardId-000000000000 .*may be lost.*fail_on_data_loss=False"):
+        with pytest.raises(
+            DataLossError, match=r"shardId-000000000000 .*may be lost.*fail_on_data_loss=False"
+        ):
             take(stream, read, 500, lambda: clock.advance(375))
     assert gaps(read) == 0
 
@@ -128,7 +130,9 @@ def test_what_leaves_between_two_subscriptions(
     with opened(emulator, by="me") as stream:
         batch = stream.read("TRIM_HORIZON")
         emulator.settings.fault = cut
-        with pytest.raises(DataLossError, match=r"shardId-000000000000 .*may be lost.*fail_on_data_loss=False"):
+        with pytest.raises(
+            DataLossError, match=r"shardId-000000000000 .*may be lost.*fail_on_data_loss=False"
+        ):
             list(batch.records())
     assert subscriptions == 2
 

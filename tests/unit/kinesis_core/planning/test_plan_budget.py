@@ -36,6 +36,18 @@ def test_a_plan_begins_no_shard_after_its_budget() -> None:
         )
 
 
+def test_children_found_late_do_not_hide_what_was_left() -> None:
+    """A plan whose time is over begins no children of an empty shard, and still counts all that it left before."""
+    stream, query = followed()
+    parent, *others = stream.shards
+    stream.clock.sleep(1)
+    stream.split(parent)
+    for shard_id in others:
+        stream.put(shard_id, b"x")
+    assert len(query.batch()) == PER_PLAN - 1
+    assert query.planner.last_plan.shards_left == SHARDS - PER_PLAN
+
+
 def test_every_shard_has_its_turn() -> None:
     """Busy shards are each in one of so many batches in a row as all of them take, and again in the next ones."""
     stream, query = followed()

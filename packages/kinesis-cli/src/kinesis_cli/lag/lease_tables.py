@@ -73,17 +73,13 @@ def reading_of(table: str, leases: Sequence[Lease], summary: StreamSummary) -> R
 
 
 def _of_stream(table: str, leases: Sequence[Lease], summary: StreamSummary) -> list[Lease]:
-    from kinesis_core.leases import earlier_streams, identify_stream, leases_of_stream, show_names
+    from kinesis_core.leases import identify_stream, leases_of_stream, recreation, show_names
 
     if not leases:
         raise CommandError(f"The lease table {table} has no leases: the application has read nothing yet.")
     now = identify_stream(summary.arn, summary.created_ms)
-    earlier = earlier_streams(leases, now)
-    if earlier:
-        raise CommandError(
-            f"The lease table {table} has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
-            "again since. Its shards and records are others."
-        )
+    if reason := recreation(leases, now):
+        raise CommandError(f"The lease table {table} {reason}. Its shards and records are others.")
     mine = leases_of_stream(leases, now)
     if mine:
         return mine

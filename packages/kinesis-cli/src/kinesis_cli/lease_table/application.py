@@ -24,10 +24,10 @@ from kinesis_core.leases import (
     LeaseCheckpoint,
     LeaseTable,
     check_number,
-    earlier_streams,
     identify_stream,
     last_before,
     open_table,
+    recreation,
 )
 from kinesis_core.planning import certain_from_ms
 
@@ -134,11 +134,10 @@ class Application:
         for name in sorted({lease.stream.split(":")[1] for lease in leases if lease.stream}):
             summary = self._api(name).describe()
             now = identify_stream(summary.arn, summary.created_ms)
-            earlier = earlier_streams(leases, now)
-            if earlier:
+            if reason := recreation(leases, now):
                 raise CommandError(
-                    f"{self.table.name} has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
-                    "again since. Delete these leases, or the table. The application begins anew then. Nothing was changed."
+                    f"{self.table.name} {reason}. Delete these leases, or the table. The application begins anew then. Nothing was "
+                    "changed."
                 )
 
     def _api(self, name: str) -> StreamApi:

@@ -45,6 +45,7 @@ from kinesis_core.leases.lease import (
     earlier_streams,
     identify_stream,
     leases_of_stream,
+    recreation,
     show_names,
 )
 from kinesis_core.leases.publisher import LeasePublisher
@@ -100,6 +101,7 @@ __all__ = [
     "pending_attributes",
     "read_lease",
     "read_leases",
+    "recreation",
     "resume_from_applications",
     "shard_attributes",
     "show_names",

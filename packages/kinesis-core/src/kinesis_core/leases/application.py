@@ -22,9 +22,9 @@ from kinesis_core.leases.lease import (
     LEASE_KEY,
     TRIM_HORIZON,
     Lease,
-    earlier_streams,
     identify_stream,
     leases_of_stream,
+    recreation,
     show_names,
 )
 from kinesis_core.leases.table import open_table
@@ -155,12 +155,10 @@ class _Table:
     def _find(self, stream: str, api: StreamApi) -> list[Lease]:
         summary = api.describe()
         now = identify_stream(summary.arn, summary.created_ms)
-        earlier = earlier_streams(self.leases, now)
-        if earlier:
+        if reason := recreation(self.leases, now):
             raise _unusable(
                 self.name,
-                f"has leases of {', '.join(earlier)}, and the stream of now is {now}: it was deleted and created "
-                "again since. Its shards and records are others. Give another starting position.",
+                f"{reason}. Its shards and records are others. Give another starting position.",
                 stream=stream,
             )
         leases = leases_of_stream(self.leases, now)

@@ -153,6 +153,15 @@ def earlier_streams(leases: Collection[Lease], now: str) -> list[str]:
     return sorted({lease.stream for lease in leases if lease.stream and was_recreated(lease.stream, now)})
 
 
+def recreation(leases: Collection[Lease], now: str) -> str:
+    """Return what is wrong with a table whose *leases* are of a deleted stream with the name of *now*; "" if none is."""
+    earlier = ", ".join(earlier_streams(leases, now))
+    return (
+        earlier
+        and f"has leases of {earlier}, and the stream of now is {now}: it was deleted and created again since"
+    )
+
+
 def leases_of_stream(leases: Collection[Lease], now: str) -> list[Lease]:
     """Return the leases of the stream *now*: those whose keys name it, else those of the only stream, unless that is another one."""
     named = [lease for lease in leases if lease.stream_id == now]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import frozen
 
@@ -26,8 +26,6 @@ from kinesis_core.leases import (
     to_dynamodb,
     update_request,
 )
-
-T = TypeVar("T")
 
 PATIENCE_S = 900.0
 """How long to wait for a table and its index. DynamoDB takes seconds for a table, and minutes to add an index to one."""

@@ -9,24 +9,21 @@ from kinesis_core.options.foreign.connectors import (
     NO_WAIT,
     Connector,
     Origin,
+    same,
 )
 from kinesis_core.options.foreign.forms import clamped, clamped_integer, read_in
 
 AWSLABS = Connector(
     Origin.AWSLABS,
     {
-        "streamName": "kinesis.streamName",
-        "region": "kinesis.region",
+        **same(
+            "streamName region endpointUrl awsAccessKeyId awsSecretKey sessionToken "
+            "credentialProviderClass credentialProviderParam stsRoleArn stsSessionName "
+            "stsEndpointUrl startingPosition failOnDataLoss consumerType consumerName "
+            "metadataCommitterType",
+            prefix="kinesis.",
+        ),
         "streamRegion": "kinesis.kinesisRegion",
-        "endpointUrl": "kinesis.endpointUrl",
-        "awsAccessKeyId": "kinesis.awsAccessKeyId",
-        "awsSecretKey": "kinesis.awsSecretKey",
-        "sessionToken": "kinesis.sessionToken",
-        "credentialProviderClass": "kinesis.credentialProviderClass",
-        "credentialProviderParam": "kinesis.credentialProviderParam",
-        "stsRoleArn": "kinesis.stsRoleArn",
-        "stsSessionName": "kinesis.stsSessionName",
-        "stsEndpointUrl": "kinesis.stsEndpointUrl",
         "proxyAddress": "kinesis.sink.proxyAddress",
         "proxyPort": "kinesis.sink.proxyPort",
         "proxyUsername": "kinesis.sink.proxyUsername",
@@ -34,19 +31,14 @@ AWSLABS = Connector(
         "maxRetries": ("kinesis.clientNumRetries", clamped_integer),
         "retryInterval": ("kinesis.clientRetryIntervalsMs", clamped("ms")),
         "maxRetryInterval": ("kinesis.clientMaxRetryIntervalMs", clamped("ms")),
-        "startingPosition": "kinesis.startingPosition",
-        "failOnDataLoss": "kinesis.failOnDataLoss",
         "maxRecordsPerShard": "kinesis.maxFetchRecordsPerShard",
         "maxBytesPerShard": ("kinesis.maxFetchTimePerShardSec", read_in("s")),
         "shardDiscoveryInterval": "kinesis.describeShardInterval",
         "planningThreads": "kinesis.checkNewRecordThreads",
         "maxRecordsPerFetch": "kinesis.getRecords.numberOfRecordsPerFetch",
         "minFetchPeriod": ("kinesis.getRecords.fetchIntervalMs", clamped("ms")),
-        "consumerType": "kinesis.consumerType",
-        "consumerName": "kinesis.consumerName",
         "subscribeTimeout": ("kinesis.subscribeToShard.timeoutSec", clamped("s", least_s=0)),
         "subscribeRetries": ("kinesis.subscribeToShard.maxRetries", clamped_integer),
-        "metadataCommitterType": "kinesis.metadataCommitterType",
         "dynamodbTableName": "kinesis.dynamodb.tableName",
         "aggregationEnabled": "kinesis.sink.aggregationEnabled",
         "recordMaxBufferedTimeMs": ("kinesis.sink.recordMaxBufferedTimeMs", clamped("ms")),
@@ -54,15 +46,14 @@ AWSLABS = Connector(
         "recordTtlMs": ("kinesis.sink.recordTtl", clamped("ms")),
     },
     ignored_by_source={
-        "metadataPath": ALL_IN_CHECKPOINT,
-        "metadataNumRetries": ALL_IN_CHECKPOINT,
-        "metadataRetryIntervalsMs": ALL_IN_CHECKPOINT,
-        "metadataMaxRetryIntervalMs": ALL_IN_CHECKPOINT,
-        "minBatchesToRetain": ALL_IN_CHECKPOINT,
-        "avoidEmptyBatches": NO_EMPTY_BATCHES,
-        "kinesis.internal.avoidEmptyBatches": NO_EMPTY_BATCHES,
-        "kinesis.internal.*": NO_SUCH_SETTING,
-        "kinesis.subscribeToShard.*": NO_SUCH_SETTING,
+        ALL_IN_CHECKPOINT: (
+            "metadataPath metadataNumRetries metadataRetryIntervalsMs metadataMaxRetryIntervalMs "
+            "minBatchesToRetain"
+        ),
+        NO_EMPTY_BATCHES: "avoidEmptyBatches kinesis.internal.avoidEmptyBatches",
+        NO_SUCH_SETTING: "kinesis.internal.* kinesis.subscribeToShard.*",
     },
-    ignored_by_sink={"flushWaitTimeMs": NO_WAIT, "kinesis.sink.flushWaitTimeMs": NO_WAIT},
+    ignored_by_sink={
+        NO_WAIT: "flushWaitTimeMs kinesis.sink.flushWaitTimeMs",
+    },
 )

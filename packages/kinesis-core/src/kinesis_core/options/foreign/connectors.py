@@ -35,6 +35,16 @@ class Connector:
     names: Mapping[str, str | tuple[str, Form]]
     """By the name of our option: its name, and the form of its values if that differs from ours."""
     ignored_by_source: Mapping[str, str] = field(factory=dict)
-    """Names that have no effect on our source, with the reason. A name may end in `*`."""
+    """By reason: names that have no effect on our source, separated by spaces. A name may end in `*`."""
     ignored_by_sink: Mapping[str, str] = field(factory=dict)
     """The same for our sink."""
+
+
+def same(ours: str, prefix: str = "") -> dict[str, str]:
+    """Return the names of a connector that are *ours*, separated by spaces, after *prefix*."""
+    return {name: f"{prefix}{name}" for name in names_in(ours)}
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names in *text*, which spaces separate."""
+    return tuple(text.split())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_core.options.foreign.connectors import NO_SUCH_SETTING, Connector, Origin
+from kinesis_core.options.foreign.connectors import NO_SUCH_SETTING, Connector, Origin, same
 from kinesis_core.options.foreign.forms import negated, or_host, read_in
 from kinesis_core.options.option import Unsupported
 
@@ -12,13 +12,13 @@ DATABRICKS_SESSION = "spark-kinesis"
 DATABRICKS = Connector(
     Origin.DATABRICKS,
     {
-        "streamName": "streamName",
-        "streamARN": "streamARN",
-        "region": "region",
+        **same(
+            "streamName streamARN region awsSecretKey sessionToken shardsPerTask maxPartitions "
+            "maxRecordsPerFetch minFetchPeriod maxFetchRate consumerName consumerNamePrefix "
+            "registeredConsumerId registeredConsumerIdType"
+        ),
         "endpointUrl": ("endpoint", or_host),
         "awsAccessKeyId": "awsAccessKey",
-        "awsSecretKey": "awsSecretKey",
-        "sessionToken": "sessionToken",
         "stsRoleArn": DATABRICKS_ROLE,
         "stsSessionName": "roleSessionName",
         "stsExternalId": "roleExternalId",
@@ -26,26 +26,16 @@ DATABRICKS = Connector(
         "startingPosition": "initialPosition",
         "maxBytesPerShard": ("maxFetchDuration", read_in("ms")),
         "maxBytesPerBatch": "fetchBufferSize",
-        "shardsPerTask": "shardsPerTask",
-        "maxPartitions": "maxPartitions",
         "shardDiscoveryInterval": "shardFetchInterval",
-        "maxRecordsPerFetch": "maxRecordsPerFetch",
-        "minFetchPeriod": "minFetchPeriod",
-        "maxFetchRate": "maxFetchRate",
         "consumerType": "consumerMode",
-        "consumerName": "consumerName",
-        "consumerNamePrefix": "consumerNamePrefix",
-        "registeredConsumerId": "registeredConsumerId",
-        "registeredConsumerIdType": "registeredConsumerIdType",
         "keepConsumer": ("requireConsumerDeregistration", negated),
         "subscribeTimeout": "registerConsumerTimeoutInterval",
     },
     ignored_by_source={
-        "maxShardsPerDescribe": NO_SUCH_SETTING,
-        "coalesceThresholdBlockSize": NO_SUCH_SETTING,
-        "coalesceBinSize": NO_SUCH_SETTING,
-        "deregisterConsumerTimeoutInterval": NO_SUCH_SETTING,
-        "consumerRefreshInterval": NO_SUCH_SETTING,
+        NO_SUCH_SETTING: (
+            "maxShardsPerDescribe coalesceThresholdBlockSize coalesceBinSize "
+            "deregisterConsumerTimeoutInterval consumerRefreshInterval"
+        ),
     },
 )
 SERVICE_CREDENTIAL = Unsupported(

@@ -8,58 +8,26 @@ from typing import Any
 from attrs import frozen
 
 from kinesis_core.options.foreign.awslabs import AWSLABS
-from kinesis_core.options.foreign.connectors import Origin
+from kinesis_core.options.foreign.connectors import Origin, names_in
 from kinesis_core.options.foreign.databricks import DATABRICKS
 from kinesis_core.options.foreign.qubole import QUBOLE
 from kinesis_core.options.option import IgnoredOption, Option, Parser, normalise
 
 CONNECTORS = (AWSLABS, QUBOLE, DATABRICKS)
 
-SOURCE_NAMES = (
-    "startingPosition",
-    "endingPosition",
-    "failOnDataLoss",
-    "trimHorizonMargin",
-    "maxRecordsPerShard",
-    "maxBytesPerShard",
-    "maxRecordsPerTrigger",
-    "maxBytesPerBatch",
-    "minRecordsPerTrigger",
-    "maxTriggerDelay",
-    "maxShardSkew",
-    "shardsPerTask",
-    "maxPartitions",
-    "shardDiscoveryInterval",
-    "planningThreads",
-    "planBudget",
-    "maxRecordsPerFetch",
-    "minFetchPeriod",
-    "addIdleTimeBetweenReads",
-    "idleTimeBetweenReadsInMs",
-    "maxFetchRate",
-    "deaggregate",
-    "consumerType",
-    "consumerName",
-    "consumerNamePrefix",
-    "consumerARN",
-    "registeredConsumerId",
-    "registeredConsumerIdType",
-    "keepConsumer",
-    "subscribeTimeout",
-    "subscribeRetries",
-    "fanOutFallback",
-    "fanOutTransport",
-    "metadataCommitterType",
-    "dynamodbTableName",
-    "dynamodbEndpointUrl",
+SOURCE_NAMES = names_in(
+    "startingPosition endingPosition failOnDataLoss trimHorizonMargin maxRecordsPerShard "
+    "maxBytesPerShard maxRecordsPerTrigger maxBytesPerBatch minRecordsPerTrigger maxTriggerDelay "
+    "maxShardSkew shardsPerTask maxPartitions shardDiscoveryInterval planningThreads planBudget "
+    "maxRecordsPerFetch minFetchPeriod addIdleTimeBetweenReads idleTimeBetweenReadsInMs "
+    "maxFetchRate deaggregate consumerType consumerName consumerNamePrefix consumerARN "
+    "registeredConsumerId registeredConsumerIdType keepConsumer subscribeTimeout "
+    "subscribeRetries fanOutFallback fanOutTransport metadataCommitterType dynamodbTableName "
+    "dynamodbEndpointUrl"
 )
 """The options that only the source has. The sink ignores them, and cannot import their declarations."""
-SINK_NAMES = (
-    "aggregationEnabled",
-    "aggregationMaxSize",
-    "recordMaxBufferedTimeMs",
-    "maxConnections",
-    "recordTtlMs",
+SINK_NAMES = names_in(
+    "aggregationEnabled aggregationMaxSize recordMaxBufferedTimeMs maxConnections recordTtlMs"
 )
 """The options that only the sink has."""
 
@@ -93,32 +61,25 @@ def _all_names(ours: Iterable[str]) -> Iterator[str]:
                 yield theirs if isinstance(theirs, str) else theirs[0]
 
 
-def _merged(*ignored: Mapping[str, str]) -> dict[str, str]:
-    return {name: reason for each in ignored for name, reason in each.items()}
+def _merged(ignored: Iterable[Mapping[str, str]]) -> tuple[IgnoredOption, ...]:
+    names: dict[str, list[str]] = {}
+    for each in ignored:
+        for reason, text in each.items():
+            names.setdefault(reason, []).extend(names_in(text))
+    return tuple(IgnoredOption(tuple(found), reason) for reason, found in names.items())
 
 
-def _by_reason(ignored: Mapping[str, str]) -> tuple[IgnoredOption, ...]:
-    return tuple(
-        IgnoredOption(tuple(name for name in ignored if ignored[name] == reason), reason)
-        for reason in dict.fromkeys(ignored.values())
-    )
-
-
-def _of_other_half(half: str, pattern: str, names: Iterable[str]) -> IgnoredOption:
-    """Return the entry for *names*. Of those that differ only in case or in the prefix `kinesis.`, it has the first."""
+def _of_other_half(
+    half: str, pattern: str, ours: Iterable[str], ignored: Iterable[IgnoredOption]
+) -> IgnoredOption:
+    """Return the entry for all names of *half*. Of those that differ only in case or in the prefix `kinesis.`, it has the first."""
     found: dict[str, str] = {}
-    for name in names:
+    for name in (*_all_names(ours), *(name for each in ignored for name in each.names)):
         found.setdefault(normalise(name), name)
     return IgnoredOption((pattern, *found.values()), f"it is an option of the {half}")
 
 
-_BY_SOURCE = _merged(*(connector.ignored_by_source for connector in CONNECTORS))
-_BY_SINK = _merged(*(connector.ignored_by_sink for connector in CONNECTORS))
-IGNORED_BY_SOURCE = (
-    *_by_reason(_BY_SOURCE),
-    _of_other_half("sink", "kinesis.sink.*", (*_all_names(SINK_NAMES), *_BY_SINK)),
-)
-IGNORED_BY_SINK = (
-    *_by_reason(_BY_SINK),
-    _of_other_half("source", "kinesis.getRecords.*", (*_all_names(SOURCE_NAMES), *_BY_SOURCE)),
-)
+_BY_SOURCE = _merged(connector.ignored_by_source for connector in CONNECTORS)
+_BY_SINK = _merged(connector.ignored_by_sink for connector in CONNECTORS)
+IGNORED_BY_SOURCE = (*_BY_SOURCE, _of_other_half("sink", "kinesis.sink.*", SINK_NAMES, _BY_SINK))
+IGNORED_BY_SINK = (*_BY_SINK, _of_other_half("source", "kinesis.getRecords.*", SOURCE_NAMES, _BY_SOURCE))

@@ -8,26 +8,23 @@ from kinesis_core.options.foreign.connectors import (
     NO_WAIT,
     Connector,
     Origin,
+    same,
 )
 from kinesis_core.options.foreign.forms import in_unit, read_in
 
 QUBOLE = Connector(
     Origin.QUBOLE,
     {
-        "streamName": "streamName",
+        **same(
+            "streamName endpointUrl awsAccessKeyId awsSecretKey sessionToken awsUseInstanceProfile "
+            "startingPosition failOnDataLoss"
+        ),
         "region": "regionName",
-        "endpointUrl": "endpointUrl",
-        "awsAccessKeyId": "awsAccessKeyId",
-        "awsSecretKey": "awsSecretKey",
-        "sessionToken": "sessionToken",
-        "awsUseInstanceProfile": "awsUseInstanceProfile",
         "stsRoleArn": "awsSTSRoleARN",
         "stsSessionName": "awsSTSSessionName",
         "maxRetries": "kinesis.client.numRetries",
         "retryInterval": ("kinesis.client.retryIntervalMs", in_unit("ms")),
         "maxRetryInterval": ("kinesis.client.maxRetryIntervalMs", in_unit("ms")),
-        "startingPosition": "startingPosition",
-        "failOnDataLoss": "failOnDataLoss",
         "maxRecordsPerShard": "kinesis.executor.maxFetchRecordsPerShard",
         "maxBytesPerShard": ("kinesis.executor.maxFetchTimeInMs", read_in("ms")),
         "shardDiscoveryInterval": "kinesis.client.describeShardInterval",
@@ -40,11 +37,11 @@ QUBOLE = Connector(
         "maxConnections": "kinesis.executor.maxConnections",
     },
     ignored_by_source={
-        "kinesis.executor.metadata.*": ALL_IN_CHECKPOINT,
-        "kinesis.client.avoidEmptyBatches": NO_EMPTY_BATCHES,
+        ALL_IN_CHECKPOINT: "kinesis.executor.metadata.*",
+        NO_EMPTY_BATCHES: "kinesis.client.avoidEmptyBatches",
     },
     ignored_by_sink={
-        "kniesis.executor.flushwaittimemillis": NO_WAIT,  # spelled as in its code
-        "kinesis.executor.flushWaitTimeMillis": NO_WAIT,
+        # The first is spelled as in its code.
+        NO_WAIT: "kniesis.executor.flushwaittimemillis kinesis.executor.flushWaitTimeMillis",
     },
 )

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import inspect
 import logging
+import pickle
 import re
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 import kinesis_consumer
 import kinesis_core
 import kinesis_credentials
+import spark_kinesis_sink
 from docs.generate_errors import VOCABULARIES, errors_of
 from kinesis_cli import main
 from kinesis_cli.app import COMMANDS as NAMES_OF_COMMANDS, make_app
 from kinesis_cli.ending import CommandError, Status
 from kinesis_core import KinesisError, PlanSettings, ReadSettings, Stream
-from kinesis_core.options import aliases_of
+from kinesis_core.options import SPARK, aliases_of
 from kinesis_credentials import Advice
 from kinesis_credentials.advice import Setting
 from spark_kinesis_sink.options import SINK_OPTIONS
@@ -41,12 +43,10 @@ CAMEL_CASE, SNAKE_CASE = re.compile(r"\b[a-z]+[A-Z]\w*"), re.compile(r"\b[a-z]+(
 CLASS, FLAG = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b"), re.compile(r"--[a-z-]+")
 
 
-def options_of_spark() -> set[str]:
-    options = (*SOURCE_OPTIONS.options, *SINK_OPTIONS.options)
-    names = {
-        name for option in options for name in (option.name, *(alias.name for alias in aliases_of(option)))
-    }
-    return {name.rpartition(".")[2] for name in names} | OF_SPARK
+OPTIONS = (*SOURCE_OPTIONS.options, *SINK_OPTIONS.options)
+OWN_NAMES = {option.name for option in OPTIONS} | OF_SPARK
+ALL_NAMES = OWN_NAMES | {alias.name.rpartition(".")[2] for option in OPTIONS for alias in aliases_of(option)}
+"""Also those of other connectors."""
 
 
 def public_names(*packages: ModuleType) -> set[str]:
@@ -80,7 +80,7 @@ def flags() -> set[str]:
 
 PYTHON = public_names(kinesis_core, kinesis_credentials)
 EXISTING = {
-    "Spark": {CAMEL_CASE: options_of_spark(), SNAKE_CASE: set[str](), CLASS: set[str](), FLAG: set[str]()},
+    "Spark": {CAMEL_CASE: OWN_NAMES, SNAKE_CASE: set[str](), CLASS: set[str](), FLAG: set[str]()},
     "Python": {CAMEL_CASE: set[str](), SNAKE_CASE: PYTHON, CLASS: PYTHON, FLAG: set[str]()},
     "a consumer group": {
         CAMEL_CASE: set[str](),
@@ -91,6 +91,12 @@ EXISTING = {
     "the command line": {CAMEL_CASE: set[str](), SNAKE_CASE: set[str](), CLASS: set[str](), FLAG: flags()},
 }
 """The names that exist at each front door, by how they are written."""
+OURS = [
+    each
+    for package in (kinesis_core, kinesis_credentials, kinesis_consumer, spark_kinesis_sink)
+    for each in errors_of(package)
+    if issubclass(each, KinesisError)
+]
 
 
 @pytest.mark.parametrize("door", VOCABULARIES)
@@ -116,7 +122,7 @@ def test_every_advice_is_said_in_names_that_exist(door: str, advice: Advice) -> 
 )
 def test_no_text_names_an_option_of_spark(package: str) -> None:
     """All texts but those of Spark's front door are free of its options. A name in small letters, such as `region`, is a word."""
-    names = {name for name in options_of_spark() if name != name.lower()}
+    names = {name for name in ALL_NAMES if name != name.lower()}
     named = [
         message
         for message in messages_of(package)
@@ -127,12 +133,27 @@ def test_no_text_names_an_option_of_spark(package: str) -> None:
 
 def test_no_error_explains_itself_by_an_option_of_spark() -> None:
     """The page of errors is made of their docstrings, and is for all front doors."""
-    errors = [
-        each
-        for package in (kinesis_core, kinesis_credentials, kinesis_consumer)
-        for each in errors_of(package)
-    ]
-    assert not [each for each in errors if CAMEL_CASE.findall((each.__doc__ or "").replace("botocore", ""))]
+    assert not [each for each in OURS if CAMEL_CASE.findall(each.__doc__ or "")]
+
+
+def is_required(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+
+
+@pytest.mark.parametrize("error", OURS, ids=lambda error: error.__name__)
+def test_errors_travel(error: type[KinesisError]) -> None:
+    """A pickled error says the same, in the words of its front door, and has the same attributes."""
+    parameters = inspect.signature(error).parameters.values()
+    empty: dict[str, Any] = {"counts": {}, "attempts": ()}
+    required: list[Any] = [empty.get(each.name, "It failed.") for each in parameters if is_required(each)]
+    sent = error(*required)
+    sent.advice, sent.where, sent.words = (Advice.CHECK_STREAM, "Or wait."), {"stream": "orders"}, SPARK
+    came = pickle.loads(pickle.dumps(sent))  # noqa: S301 # our own
+    assert str(came).endswith(
+        "Check streamName or streamARN, region and account (or endpointUrl). Or wait. [stream=orders]"
+    )
+    assert (type(came), str(came)) == (error, str(sent))
+    assert {**vars(came), "words": SPARK} == vars(sent)
 
 
 def test_an_error_speaks_the_words_of_the_command_line(

@@ -27,6 +27,7 @@ from kinesis_core import (
     DataLossError,
     ProcessLimitError,
     StreamRecreatedError,
+    TableNotFoundError,
     UnavailableError,
 )
 from kinesis_core.leases import Item
@@ -706,6 +707,23 @@ def test_an_error_of_the_coordination_surfaces() -> None:
     group = new_group(new_stream(), table)
     with pytest.raises(AccessDeniedError, match="not allowed"), group:
         next(group)
+
+
+def test_a_refused_commit_names_arguments() -> None:
+    """An error of the store that ends a commit speaks of a group's arguments, as errors of the group do."""
+
+    def refuse() -> str:
+        raise TableNotFoundError("It is gone.", advice=Advice.CHECK_TABLE)
+
+    stream, table = new_stream(), FaultyTable()
+    fill(stream, 1)
+    with new_group(stream, table) as group:
+        batch = next(group)
+        table.hook = refuse
+        with pytest.raises(TableNotFoundError) as caught:
+            batch.commit()
+        table.hook = str
+    assert str(caught.value) == f"It is gone. {GROUPS.say(Advice.CHECK_TABLE)}"
 
 
 def test_a_store_that_fails_for_a_while_is_waited_out() -> None:

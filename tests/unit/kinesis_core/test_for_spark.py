@@ -15,6 +15,7 @@ import pytest
 
 from kinesis_core.errors import ServiceError
 from kinesis_core.for_spark import find_python, import_other_half, plain_errors, register_with
+from kinesis_credentials import Advice
 
 
 @plain_errors()
@@ -39,6 +40,15 @@ def test_our_frames_are_left_out() -> None:
     with pytest.raises(ServiceError) as caught:
         fail(ServiceError("Kinesis said no", "NoException", "id-1"))
     assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][-1] == "__exit__"
+
+
+def test_errors_name_options() -> None:
+    """An error leaves Spark's front door in its words."""
+    with pytest.raises(ServiceError) as caught:
+        fail(ServiceError("Kinesis said no.", advice=Advice.CHECK_NETWORK, stream="orders"))
+    assert (
+        str(caught.value) == "Kinesis said no. Check endpointUrl, region, network and proxy. [stream=orders]"
+    )
 
 
 def test_bugs_keep_their_causes() -> None:

@@ -308,14 +308,13 @@ class StreamPlanner:
         return evolve(further, first=end.first) if is_further(further.cut, end.cut) else end
 
     def _is_reached(self, start: StreamOffset, shard_id: str) -> bool:
-        """Return whether a run to targets has nothing left to plan in a shard: it has no target, or has reached it."""
+        """Return whether a run to targets has nothing left to plan in an unfinished shard: it has no target, or has reached it."""
         if self.targets is None:
             return False
         target = self.targets.get(shard_id)
         if target is None or self.states.is_ended(start, shard_id):
             return True
-        # A shard may leave the stream before its target is reached.
-        return start.started(shard_id).cut in (target.cut, ShardEnd())
+        return start.started(shard_id).cut == target.cut
 
     def _frontier(self, start: StreamOffset) -> Frontier:
         return Frontier(self.discovery, start.shards, start.finished(), self.states.ended(start))

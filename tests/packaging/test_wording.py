@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import logging
 import pickle
 import re
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 import pytest
+from attrs import frozen
 
 import kinesis_consumer
 import kinesis_core
@@ -26,8 +30,48 @@ from kinesis_credentials import Advice
 from kinesis_credentials.advice import Setting
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
-from support.messages import messages_of
 from support.scripted_stream import scripted_stream
+
+
+@frozen
+class Message:
+    """A text in the code. A value that it is filled with is shown as `{}`."""
+
+    module: str
+    """Its file in the package, such as `kinesis_core/stream.py`."""
+    line: int
+    text: str
+
+
+def messages_of(package: str) -> Iterator[Message]:
+    """Yield the texts of all modules of *package*."""
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
+    for path in sorted(folder.rglob("*.py")):
+        module = path.relative_to(folder.parent).as_posix()
+        for line, text in _texts(ast.parse(path.read_text())):
+            yield Message(module, line, text)
+
+
+def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
+        return  # a docstring
+    if isinstance(tree, ast.JoinedStr | ast.Constant):
+        text = _text(tree)
+        if " " in text:
+            yield tree.lineno, text
+        return
+    for child in ast.iter_child_nodes(tree):
+        yield from _texts(child)
+
+
+def _text(tree: ast.expr) -> str:
+    if isinstance(tree, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in tree.values)  # type: ignore[misc]
+    return tree.value if isinstance(tree, ast.Constant) and isinstance(tree.value, str) else ""
+
 
 OF_SPARK = {"checkpointLocation", "pyFiles"}
 """What Spark's own options are called. Ours are in the tables."""

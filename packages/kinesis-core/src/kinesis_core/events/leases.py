@@ -45,7 +45,7 @@ LEASES = (
         "driver",
         "The lease table has the layout of another connector. Nothing is published in this run.",
         {"table": "", "reason": ""},
-        example="lease.publish_skipped table=etl reason=Option 'dynamodbTableName' names a table whose key is ...",
+        example="lease.publish_skipped table=etl reason=The key of the table is ...",
     ),
     Event(
         "lease.taken",

@@ -48,6 +48,16 @@ def test_children_found_late_do_not_hide_what_was_left() -> None:
     assert query.planner.last_plan.shards_left == SHARDS - PER_PLAN
 
 
+def test_what_was_left_and_would_hold_the_rest_is_in_the_same_batch() -> None:
+    """Shards far behind those that there was time for are planned next, and the batch has the records of all."""
+    stream, query = followed(settings=evolve(SETTINGS, max_shard_skew_s=1.0))
+    for _ in range(2):
+        put_everywhere(stream)
+        stream.clock.sleep(60)
+    assert {shard_id for shard_id, _ in query.batch()} == set(stream.shards)
+    assert query.planner.last_plan.shards_left == 0
+
+
 def test_every_shard_has_its_turn() -> None:
     """Busy shards are each in one of so many batches in a row as all of them take, and again in the next ones."""
     stream, query = followed()

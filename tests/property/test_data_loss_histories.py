@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.errors import DataLossError, StreamRecreatedError
 from kinesis_core.model import AtTimestamp, Latest, StartingPosition, StreamSummary, TrimHorizon
@@ -62,6 +62,33 @@ positions = st.sampled_from([TrimHorizon(), Latest(), AtTimestamp(1_790_000_000_
 gaps = st.dictionaries(st.integers(1, 60), st.sampled_from([1, 3, 6, 30]), max_size=4)
 """Where a gap is, and how many empty pages it has."""
 limits = st.sampled_from([1, 5, 10, 26, 1000])
+SHORT_FOR_A_MOMENT: list[tuple[Any, ...]] = [
+    ("put", 0, 1, 0.01),
+    ("wait", 25.0 * HOUR_S),
+    ("retention", 24),
+    ("retention", 48),
+]
+"""A record is lost while nobody looks at the retention."""
+UNSEEN: list[tuple[Any, ...]] = [
+    ("retention", 48),
+    ("put", 0, 1, 1800.0),
+    ("batch",),
+    *SHORT_FOR_A_MOMENT,
+    ("batch",),
+    ("put", 0, 1, 0.01),
+    ("batch",),
+    ("batch", "anew"),
+]
+"""The record that the last offset names is there, and shows nothing of that."""
+SHOWN: list[tuple[Any, ...]] = [
+    ("retention", 48),
+    *[("wait", 13.0 * HOUR_S), ("batch",)] * 5,
+    ("put", 0, 1, 0.01),
+    ("batch",),
+    *SHORT_FOR_A_MOMENT,
+    ("batch", "anew"),
+]
+"""The record that the offset names is gone."""
 Step = tuple[Any, ...]
 
 
@@ -175,8 +202,13 @@ class Watched:
         self.query.restart()
         offset = self.query.start.to_json()["streams"]["orders"]
         self.stream.assume(offset["retention"])
-        named = {s for s, at in offset["shards"].items() if "arrived" in at and at.keys() & {"AT", "AFTER"}}
-        self._shown |= {(s, number) for s, number in self.lost() if s in named}
+        named = {s: at.get("AFTER", at.get("AT")) for s, at in offset["shards"].items() if "arrived" in at}
+        gone = self.gone()
+        self._shown |= {
+            (s, number)
+            for s, number in self.lost()
+            if (s, named.get(s)) in gone and int(number) >= int(named[s])
+        }
 
     def unreported(self, reported: list[tuple[str, str]]) -> set[str]:
         """
@@ -286,6 +318,8 @@ class Watched:
 
 @settings(max_examples=examples(600), deadline=None)
 @given(limits, positions, histories)
+@example(5, TrimHorizon(), UNSEEN)
+@example(5, TrimHorizon(), SHOWN)
 def test_what_is_lost_is_reported_and_nothing_else(
     limit: int, position: StartingPosition, history: list[Step]
 ) -> None:

@@ -50,7 +50,7 @@ def test_children_found_late_do_not_hide_what_was_left() -> None:
 
 def test_what_was_left_and_would_hold_the_rest_is_in_the_same_batch() -> None:
     """Shards far behind those that there was time for are planned next, and the batch has the records of all."""
-    stream, query = followed(settings=evolve(SETTINGS, max_shard_skew_s=1.0))
+    stream, query = followed(settings=evolve(SETTINGS, max_shard_skew_s=10.0))
     for _ in range(2):
         put_everywhere(stream)
         stream.clock.sleep(60)

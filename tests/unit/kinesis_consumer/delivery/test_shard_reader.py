@@ -12,7 +12,7 @@ from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import updates
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.stores import Update
-from kinesis_core import DataLossError, StreamRecreatedError, UnavailableError
+from kinesis_core import AccessDeniedError, DataLossError, StreamRecreatedError, UnavailableError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import Page
 from support.aggregates import aggregate
@@ -96,6 +96,29 @@ def test_two_threads_that_commit_one_batch() -> None:
     first.is_committed = False
     with pytest.raises(LeaseLostError, match="cannot be committed"):
         reader.write_commit(first)
+
+
+def test_a_commit_that_is_made_again_skips_no_page() -> None:
+    """The next batch is built once. Pages that come between two attempts are in the one after it."""
+    shard = OneShard.new(GroupSettings(max_batch_records=1))
+    put(shard, b"1", b"2", b"3")
+    reader = shard.reader()
+    first = next_batch(reader)
+    reader.fetch()
+
+    def deny() -> str:
+        raise AccessDeniedError("denied", "AccessDeniedException")
+
+    shard.table.hook = deny
+    assert first is not None
+    with pytest.raises(AccessDeniedError):
+        reader.write_commit(first)
+    shard.table.hook = str
+    reader.fetch()
+    second = commit(reader, first)
+    assert data(second) == [b"2"]
+    assert second is not None
+    assert data(commit(reader, second)) == [b"3"]
 
 
 def test_a_commit_that_meets_the_loss_of_its_lease_frees_memory_once() -> None:

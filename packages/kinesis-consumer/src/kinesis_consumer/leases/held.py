@@ -10,7 +10,7 @@ from attrs import define, field
 
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import life, updates
-from kinesis_consumer.leases.life import HandingOver, Held, LeaseState, Lost, Released
+from kinesis_consumer.leases.life import HandingOver, Held, LeaseState, Lost
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core import ServiceError, ThrottledError
 from kinesis_core.clock import Clock
@@ -53,6 +53,9 @@ class HeldLease:
     @property
     def state(self) -> LeaseState:
         """The state at this moment."""
+        state = self._state  # without the lock: most looks find a lease that is valid
+        if self.clock.now_s() < state.sent_s + self.duration_s:
+            return state
         return self._become(lambda state: state)
 
     @property
@@ -77,7 +80,7 @@ class HeldLease:
     @property
     def is_over(self) -> bool:
         """Whether this worker is done with the lease: it is released or lost. Once it is true, it stays so."""
-        return isinstance(self.state, Released | Lost)
+        return life.is_over(self.state)
 
     @property
     def is_handing_over(self) -> bool:
@@ -87,7 +90,7 @@ class HeldLease:
     @property
     def reason(self) -> str:
         """Why the lease is released or lost."""
-        return self._state.reason if isinstance(self._state, Released | Lost) else ""
+        return self._state.reason if life.is_over(self._state) else ""
 
     def renew(self, attributes: Mapping[str, Value] | None = None) -> None:
         """
@@ -97,7 +100,8 @@ class HeldLease:
             LeaseLostError: Another worker has the lease, or it is no longer valid.
             ServiceError: The store failed. Try again.
         """
-        self._write(lambda lease: updates.renew(lease, attributes))
+        with self.turn():
+            self._write(lambda lease: updates.renew(lease, attributes))
         self._verify()  # the response may have come too late
 
     def set_pending(self, batch: Batch, attributes: Mapping[str, Value]) -> None:
@@ -107,7 +111,8 @@ class HeldLease:
         Raises:
             LeaseLostError, ServiceError: As for `renew`.
         """
-        self._write(lambda lease: updates.set_pending(lease, *batch, attributes))
+        with self.turn():
+            self._write(lambda lease: updates.set_pending(lease, *batch, attributes))
         self._verify()  # as above: the batch must not go out then
 
     def checkpoint(
@@ -148,7 +153,7 @@ class HeldLease:
                 expires for others.
         """
         with self.turn():
-            if isinstance(self._become(life.begin_release), Released | Lost):
+            if life.is_over(self._become(life.begin_release)):
                 return False
             if self._released(to):
                 return True
@@ -179,7 +184,8 @@ class HeldLease:
         is_first = self._writer != me
         try:
             with self.lock:
-                self.lock.wait_for(lambda: self._writer in (None, me))
+                if self._writer not in (None, me):
+                    self.lock.wait_for(lambda: self._writer is None)
                 self._writer = me
             yield
         finally:
@@ -195,22 +201,21 @@ class HeldLease:
             return self._state
 
     def _write(self, make: Callable[[Lease], Update], *, is_commit: bool = False) -> None:
-        with self.turn():
-            for _ in range(_ATTEMPTS):
-                self._verify()
-                sent_s = self.clock.now_s()
-                try:
-                    item = self.table.update(make(self.lease))
-                except ServiceError as error:
-                    if is_commit and not isinstance(error, ThrottledError):  # a throttled write is not made
-                        self._become(life.unanswered)
-                    raise
-                if item is not None:
-                    self._keep(item, life.written, self.worker, sent_s)
-                    return
-                self._adopt()
-            self.lose("its item changes all the time")
+        for _ in range(_ATTEMPTS):
             self._verify()
+            sent_s = self.clock.now_s()
+            try:
+                item = self.table.update(make(self.lease))
+            except ServiceError as error:
+                if is_commit and not isinstance(error, ThrottledError):  # a throttled write is not made
+                    self._become(life.unanswered)
+                raise
+            if item is not None:
+                self._keep(item, life.written, self.worker, sent_s)
+                return
+            self._adopt()
+        self.lose("its item changes all the time")
+        self._verify()
 
     def _released(self, to: str | None) -> bool:
         lease = self.lease

@@ -15,7 +15,7 @@ The life of a lease, and of the batch in hand of its shard, as values and as pur
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 from attrs import evolve, frozen
 
@@ -68,11 +68,17 @@ class Lost(_Lease):
 
 
 LeaseState = Held | HandingOver | Releasing | Released | Lost
+_OURS = (Held, HandingOver)  # a union costs more each time
 
 
 def is_ours(state: LeaseState) -> bool:
     """Return whether no other worker can have the lease."""
-    return isinstance(state, Held | HandingOver)
+    return isinstance(state, _OURS)
+
+
+def is_over(state: LeaseState) -> TypeGuard[Released | Lost]:
+    """Return whether this worker is done with the lease."""
+    return isinstance(state, (Released, Lost))
 
 
 def expire(state: LeaseState, now_s: float, duration_s: float) -> LeaseState:
@@ -84,24 +90,25 @@ def expire(state: LeaseState, now_s: float, duration_s: float) -> LeaseState:
 
 def lose(state: LeaseState, reason: str) -> LeaseState:
     """Return the state once the lease is lost. The first reason counts."""
-    return state if isinstance(state, Released | Lost) else _as(Lost, state, reason=reason)
+    return state if is_over(state) else _as(Lost, state, reason=reason)
 
 
-def known(state: LeaseState, lease: Lease, worker: str) -> LeaseState:
+def known(state: LeaseState, lease: Lease, worker: str, sent_s: float | None = None) -> LeaseState:
     """Return the state of *worker*'s lease that is *lease* in the table. A lease that is released or lost stays so."""
-    if not is_ours(state):
+    if not isinstance(state, _OURS):
         return evolve(state, lease=lease)
+    sent_s = state.sent_s if sent_s is None else sent_s
     if lease.checkpoint_owner == worker != lease.owner:
         asked_s = state.asked_s if isinstance(state, HandingOver) else None
-        return evolve(_as(HandingOver, state), lease=lease, asked_s=asked_s)
-    return evolve(_as(Held, state), lease=lease)
+        return HandingOver(lease, sent_s, state.unanswered, asked_s)
+    return Held(lease, sent_s, state.unanswered)
 
 
 def written(state: LeaseState, lease: Lease, worker: str, sent_s: float) -> LeaseState:
     """Return the state after a write of *worker* that was sent at *sent_s*, and whose response is *lease*."""
     if lease.actual_owner != worker:  # the counter is as expected, so no worker did this
         return lose(state, f"its owner was changed to {lease.actual_owner or 'nobody'} by hand")
-    return evolve(known(state, lease, worker), sent_s=sent_s)
+    return known(state, lease, worker, sent_s)
 
 
 def found(state: LeaseState, lease: Lease, worker: str) -> LeaseState:

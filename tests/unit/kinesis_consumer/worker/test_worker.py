@@ -358,3 +358,6 @@ def test_the_end_of_a_shard_whose_response_is_lost() -> None:
         shard.clock.sleep(0.5)
     assert shard.lease().is_finished
     assert ended == [shard.shard_id]
+    assert [held.key for held in worker.leases.shards.finished()] == [shard.shard_id], (
+        "it is kept until its children are read"
+    )

@@ -253,6 +253,31 @@ def test_only_what_was_refused_is_sent_again() -> None:
     assert [entry.data[:3] for batch in again for entry in batch.entries] == [b"499"]
 
 
+def test_refused_records_keep_their_order() -> None:
+    """The batches of a shard that one request refuses are sent again in the order in which they were put."""
+    desk = Desk.open(FakePuts().create(1), ProducerSettings(aggregation_max_size=64))
+    desk.put(rows(9))
+    desk.accumulator.seal()
+    desk.accumulator.waiting_callers += 1
+    request = take(desk)
+    sent = [entry.data for batch in request for entry in batch.entries]
+    assert len(request) > 2
+    desk.responses.on_response(request, refuse(request), desk.clock.now)
+    desk.clock.sleep(3)
+    assert [entry.data for batch in take(desk) for entry in batch.entries] == sent
+
+
+def test_the_window_of_a_shard_bounds_the_bytes_in_flight() -> None:
+    """Of large records, as many are in flight as the window has bytes for, whatever it has records for."""
+    desk = Desk.open(FakePuts().create(1), PLAIN)
+    window = desk.accumulator.router.queue(FIRST).window
+    desk.put(rows(20, 5_000))
+    window.window_s = 0.02
+    desk.accumulator.waiting_callers += 1
+    [batch] = take(desk)
+    assert len(batch.entries) == window.window_bytes // len(batch.entries[0].data) == 4
+
+
 def test_a_throttled_shard_rests_while_others_are_written() -> None:
     """The records of a throttled shard wait. Those of another shard are sent at once."""
     desk = Desk.open(FakePuts().create(2), PLAIN)

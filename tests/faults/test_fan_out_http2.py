@@ -148,7 +148,7 @@ def test_nobody_listens(at: Desk, files: tuple[Path, Path]) -> None:
     """An endpoint that cannot be reached is an error that may pass, with what to check."""
     with refusing_port() as port:
         apis = Apis(connect(f"https://127.0.0.1:{port}", certificate=files[0]), STREAM, None, at.clock)
-        refused = rf"127\.0\.0\.1:{port}.*refused.*Check endpointUrl"
+        refused = rf"127\.0\.0\.1:{port}.*refused.*Check endpoint_url"
         with pytest.raises(UnavailableError, match=refused) as caught:
             apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert caught.value.retryable

@@ -31,8 +31,11 @@ NOT_FOR_USERS = {
         for store in ("LeaseStore", "DynamoLeases", "MemoryLeases", "SqliteLeases")
     },
     **{
-        f"kinesis_consumer.ItemTable.{method}": "who writes a store of leases imports `kinesis_core.leases`"
-        for method in ("scan", "get", "create", "update", "delete")
+        f"kinesis_consumer.{method}": "who writes a store of leases imports `kinesis_core.leases`"
+        for method in (
+            *(f"ItemTable.{name}" for name in ("scan", "get", "create", "update", "delete")),
+            "Update.apply",
+        )
     },
     **{
         f"kinesis_consumer.{attribute}": "a group's own: it is the lease's form of what `id` says"

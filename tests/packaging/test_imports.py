@@ -28,7 +28,7 @@ MAY_IMPORT = {
         "urllib3",  # botocore depends on it and raises its errors
         *("pyarrow", "pandas", "cbor2", "h2", "httpx2"),
     },
-    "kinesis-consumer": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow"},
+    "kinesis-consumer": {"attrs", "kinesis_core", "kinesis_credentials", "msgspec", "pyarrow"},
     "kinesis-cli": {
         *("attrs", "cyclopts", "jq", "kinesis_core", "kinesis_credentials", "msgspec", "rich"),
         *("fsspec", "prometheus_client", "pyarrow", "textual"),

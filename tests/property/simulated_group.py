@@ -21,7 +21,7 @@ from kinesis_core.leases import LEASE_OWNER, Item, Lease, Value, read_lease
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary
 from kinesis_core.planning import PlanSettings, ShardPages
 from property.group_ledger import Ledger
-from property.simulation import Process, SimulatedCondition, Simulation
+from property.simulation import Process, SimulatedLock, Simulation
 from support.fake_stream import FakeStream
 
 T = TypeVar("T")
@@ -267,8 +267,9 @@ class SimulatedLeases(LeaseHolder):
         super().gain(lease, sent_s)
         assert isinstance(self.clock, Process)
         for held in [*(reader.held for reader in self.shards.readers()), *self.shards.finished()]:
-            if not isinstance(held.lock, SimulatedCondition):
-                held.lock = SimulatedCondition(self.clock.simulation)  # type: ignore[assignment]
+            if not isinstance(held.lock, SimulatedLock):
+                held.lock = SimulatedLock(self.clock.simulation, may_wait=False)
+                held.turn = SimulatedLock(self.clock.simulation, may_wait=True)
 
 
 @frozen

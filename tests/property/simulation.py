@@ -190,17 +190,22 @@ class Simulation:
 
 
 @define(eq=False)
-class SimulatedCondition:
-    """A condition for threads of a simulation. No call is made by a thread that has it, so no other thread meets it."""
+class SimulatedLock:
+    """A lock for threads of a simulation. Unless it *may_wait*, no thread makes a call that has it, so no other thread meets it."""
 
     simulation: Simulation
+    may_wait: bool
     _owner: Task | None = None
     _count: int = 0
     _waiting: deque[Task] = field(factory=deque)
 
     def __enter__(self) -> None:
-        assert self._owner in (None, self.simulation.running), "a call was made with a lock"
-        self._owner = self.simulation.running
+        task = self.simulation.running
+        while self._owner not in (None, task):
+            assert self.may_wait, "a call was made with a lock"
+            self._waiting.append(task)
+            self.simulation.pause()
+        self._owner = task
         self._count += 1
 
     def __exit__(
@@ -209,17 +214,5 @@ class SimulatedCondition:
         self._count -= 1
         if not self._count:
             self._owner = None
-
-    def wait_for(self, is_true: Callable[[], bool]) -> None:
-        task, count = self.simulation.running, self._count
-        while not is_true():
-            self._owner, self._count = None, 0
-            self._waiting.append(task)
-            try:
-                self.simulation.pause()
-            finally:
-                self._owner, self._count = task, count
-
-    def notify(self) -> None:
-        if self._waiting:
-            self.simulation.schedule(self._waiting.popleft(), 0)
+            if self._waiting:
+                self.simulation.schedule(self._waiting.popleft(), 0)

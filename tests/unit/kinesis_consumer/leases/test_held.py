@@ -473,7 +473,7 @@ def test_a_turn_that_is_interrupted_blocks_nobody(shard: OneShard, held: HeldLea
     def interrupt() -> str:
         raise KeyboardInterrupt
 
-    with held.turn():
+    with held.turn:
         held.renew()
         shard.table.hook = interrupt
         with pytest.raises(KeyboardInterrupt):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kinesis_core.clock import doubled_s
 
@@ -18,8 +19,7 @@ LONGEST_PAUSE_S = 15.0
 _NEVER_S = float("-inf")
 
 
-@frozen
-class Pace:
+class Pace(Struct, frozen=True):
     """How one shard is read on. Times are seconds of any clock."""
 
     due_s: float = _NEVER_S
@@ -37,33 +37,33 @@ class Pace:
 
     def hurry(self) -> Pace:
         """Return the pace once the next step can be made at once."""
-        return evolve(self, due_s=_NEVER_S)
+        return replace(self, due_s=_NEVER_S)
 
     def arrive(self) -> Pace:
         """Return the pace once a page can be fetched at once."""
-        return evolve(self, due_s=_NEVER_S, arrivals=self.arrivals + 1)
+        return replace(self, due_s=_NEVER_S, arrivals=self.arrivals + 1)
 
     def fetch(self, arrivals: int, due_s: float) -> Pace:
         """Return the pace after a page was fetched: the next one is due at *due_s*, or at once if there are no longer *arrivals*."""
-        return evolve(self, due_s=due_s if self.arrivals == arrivals else _NEVER_S)
+        return replace(self, due_s=due_s if self.arrivals == arrivals else _NEVER_S)
 
     def fail(self, now_s: float) -> Pace:
         """Return the pace after a failed step."""
         failures = self.failures + 1
-        return evolve(
+        return replace(
             self, failures=failures, due_s=now_s + doubled_s(FAILURE_PAUSE_S, failures, LONGEST_PAUSE_S)
         )
 
     def succeed(self) -> Pace:
         """Return the pace after a step that did not fail."""
-        return evolve(self, failures=0) if self.failures else self
+        return replace(self, failures=0) if self.failures else self
 
     def wait(self, now_s: float) -> Pace:
         """Return the pace of a shard that waits for others. *logged_s* is *now_s* where the log has a line of it."""
         waited_s = self.waited_s(now_s)
         is_long = waited_s >= SHORT_WAIT_S and now_s - self.logged_s >= WAIT_LOG_S
         logged_s = now_s if is_long else self.logged_s
-        return evolve(self, due_s=now_s + WAIT_S, waits_s=now_s - waited_s, logged_s=logged_s)
+        return replace(self, due_s=now_s + WAIT_S, waits_s=now_s - waited_s, logged_s=logged_s)
 
     def waited_s(self, now_s: float) -> float:
         """Return for how long it waits."""
@@ -71,4 +71,8 @@ class Pace:
 
     def begin(self) -> Pace:
         """Return the pace once the shard waits no longer."""
-        return evolve(self, waits_s=None, logged_s=_NEVER_S)
+        return replace(self, waits_s=None, logged_s=_NEVER_S)
+
+    def measure(self, now_s: float) -> Pace:
+        """Return the pace once the lag is reported."""
+        return replace(self, measured_s=now_s)

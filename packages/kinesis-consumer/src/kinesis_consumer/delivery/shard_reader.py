@@ -225,7 +225,7 @@ class ShardReader:
         """
         while True:
             try:
-                with self.held.turn():
+                with self.held.turn:
                     return self._write_commit(batch)
             except ServiceError as error:
                 if not error.retryable:

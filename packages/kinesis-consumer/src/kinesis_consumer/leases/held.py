@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from threading import Condition, get_ident
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from threading import RLock
 
 from attrs import define, field
 
@@ -30,8 +30,8 @@ class HeldLease:
     It is valid for the lease duration, counted by this process's clock from when the last successful write was *sent*. Other
     workers count from when they saw that write, which is later. So this worker stops before another one may begin.
 
-    Its lock is the lock of its shard, which the reader of the shard uses, too. Writes are made one at a time (`turn`), and the lock is
-    free during them.
+    Its lock is the lock of its shard, which the reader of the shard uses, too. Writes are made one at a time, each in a turn, and the
+    lock is free during them: who only looks at a shard never waits for a store.
     """
 
     _state: LeaseState
@@ -39,9 +39,9 @@ class HeldLease:
     table: ItemTable
     clock: Clock
     duration_s: float
-    lock: Condition = field(factory=Condition, init=False)
-    _writer: int | None = field(default=None, init=False)
-    """The thread whose turn it is to write."""
+    lock: AbstractContextManager[object] = field(factory=RLock, init=False)
+    turn: AbstractContextManager[object] = field(factory=RLock, init=False)
+    """Is held by the thread that writes the lease, also during the call. It is taken before the lock."""
 
     @staticmethod
     def of(
@@ -100,7 +100,7 @@ class HeldLease:
             LeaseLostError: Another worker has the lease, or it is no longer valid.
             ServiceError: The store failed. Try again.
         """
-        with self.turn():
+        with self.turn:
             self._write(lambda lease: updates.renew(lease, attributes))
         self._verify()  # the response may have come too late
 
@@ -111,7 +111,7 @@ class HeldLease:
         Raises:
             LeaseLostError, ServiceError: As for `renew`.
         """
-        with self.turn():
+        with self.turn:
             self._write(lambda lease: updates.set_pending(lease, *batch, attributes))
         self._verify()  # as above: the batch must not go out then
 
@@ -128,7 +128,7 @@ class HeldLease:
             LeaseLostError: As for `renew`. The commit is not written, unless `may_be_committed` is true: then nobody knows.
             ServiceError: Nobody knows whether it was written. Try again.
         """
-        with self.turn():
+        with self.turn:
             try:
                 self._write(
                     lambda lease: updates.checkpoint(lease, reached, pending, attributes), is_commit=True
@@ -152,7 +152,7 @@ class HeldLease:
             ServiceError: Nobody knows whether it was written. The lease is to be counted as lost: if it was not written, the lease
                 expires for others.
         """
-        with self.turn():
+        with self.turn:
             if life.is_over(self._become(life.begin_release)):
                 return False
             if self._released(to):
@@ -176,23 +176,6 @@ class HeldLease:
     def lose(self, reason: str) -> None:
         """Count the lease as lost."""
         self._become(lambda state: life.lose(state, reason))
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait until no other thread writes the lease. The thread whose turn it is may take another one."""
-        me = get_ident()
-        is_first = self._writer != me
-        try:
-            with self.lock:
-                if self._writer not in (None, me):
-                    self.lock.wait_for(lambda: self._writer is None)
-                self._writer = me
-            yield
-        finally:
-            with self.lock:
-                if is_first and self._writer == me:
-                    self._writer = None
-                    self.lock.notify()
 
     def _become(self, transition: Callable[[LeaseState], LeaseState]) -> LeaseState:
         """Let the lease be in another state. It expires first: a lease that was lost meanwhile does not come back."""

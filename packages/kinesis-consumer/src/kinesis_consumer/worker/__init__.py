@@ -3,13 +3,13 @@ One worker of a group: its steps, how it gets leases, and the threads that run i
 
 Locks, in the order in which one thread may have several of them:
 
-1. `WorkerThreads._closing`: one thread closes the worker. It is the only lock that is held during calls.
-2. `HeldLease.lock`, one for each shard: the lease, the batch in hand, and the pages of its reader.
-3. `HeldShards._lock`: which shards there are, and which of them are looked at next.
-4. `WorkerThreads._changed`: what threads and tasks wait for.
+1. `WorkerThreads._closing`: one thread closes the worker.
+2. `HeldLease.turn`, one for each shard: one thread writes the lease.
+3. `HeldLease.lock`, one for each shard: the lease, the batch in hand, and the pages of its reader.
+4. `HeldShards._lock`: which shards there are, and which of them are looked at next.
+5. `WorkerThreads._changed`: what threads and tasks wait for.
 
-Writes of one lease are made one at a time. A thread waits for its turn, and not for a lock, so who looks at a shard never waits for a
-store (`HeldLease.turn`).
+Only the first two are held during calls, so who looks at a shard never waits for a store.
 """
 
 from kinesis_consumer.worker.arrivals import Arrivals

@@ -233,7 +233,7 @@ class LeaseHolder:
 
     def _release(self, reader: ShardReader, to: str | None, *, only_idle: bool) -> bool:
         """Release the lease of a shard. Returns False with *only_idle* if the program has a batch in hand."""
-        with reader.held.turn():
+        with reader.held.turn:
             if not reader.begin_release(only_idle=only_idle):
                 return False
             _write_release(reader.held, to)

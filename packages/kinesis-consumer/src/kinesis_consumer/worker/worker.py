@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from kinesis_consumer.delivery import Batch, Pace, ShardReader, open_batch
 from kinesis_consumer.errors import LeaseLostError
@@ -215,7 +215,7 @@ class Worker:
     def _measure_lag(self, reader: ShardReader) -> None:
         lag_ms, now_s = self._lag_ms(reader, has_room=self._has_room()), self.clock.now_s()
         if lag_ms is not None:
-            reader.go_on(lambda pace: evolve(pace, measured_s=now_s))
+            reader.go_on(lambda pace: pace.measure(now_s))
             of_what = {"stream": reader.stream, "shard": reader.shard_id}
             self.leases.callbacks.metric(LAG_MS, lag_ms, of_what)
 

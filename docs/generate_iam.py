@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docs.sections import render_rows, update
-from kinesis_core.aws import CALLS, KEY, KEY_USES, Call, Location, Purpose, Resource
+from kinesis_core.aws import CALLS, KEY, KEY_USES, ApiCall, Location, Purpose, Resource
 
 PAGE = Path(__file__).parent / "reference" / "iam.md"
 
@@ -74,7 +74,7 @@ def _render_calls() -> Iterator[str]:
         yield from (f"## Calls: {purpose.value}", "", *_render_calls_for(calls, purpose), "")
 
 
-def _render_calls_for(calls: Iterable[Call], purpose: Purpose) -> list[str]:
+def _render_calls_for(calls: Iterable[ApiCall], purpose: Purpose) -> list[str]:
     rows = (
         (
             f"`{call.iam_action}`",

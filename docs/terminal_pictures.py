@@ -20,7 +20,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 
 from kinesis_cli.lag import ReaderLag, ShardLag, State, StreamLag, draw_lag
 from kinesis_cli.lineage import Overview, choose, draw
-from kinesis_cli.live import Reader, ShardLine, StreamLine, StreamView
+from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
 from kinesis_cli.screens import Top
 from kinesis_cli.traffic import Sample
 from kinesis_core.model import HASH_KEYS, ListedShard, StreamSummary
@@ -196,9 +196,9 @@ class _Scene:
         earlier_ms = 0 if self._calls else 20_000
         self._calls += 1
         readers = (
-            Reader("billing", "application", 850),
-            Reader("reports", "checkpoint", 754_000 + 2 * earlier_ms),
-            Reader("fraud", "enhanced fan-out", status="ACTIVE"),
+            LiveReader("billing", "application", 850),
+            LiveReader("reports", "checkpoint", 754_000 + 2 * earlier_ms),
+            LiveReader("fraud", "enhanced fan-out", status="ACTIVE"),
         )
         return StreamView(evolve(_ORDERS, name=name_or_arn), _AT_MS - earlier_ms, tuple(lines), readers)
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kinesis_emulator import cbor
-from kinesis_emulator.wire_formats import CBOR, JSON, WireFormat
+from kinesis_emulator.wire_formats import CBOR, JSON, BodyFormat
 from tests.support.aggregates import aggregate
 
 ROOT = Path(__file__).parents[2]
@@ -290,7 +290,7 @@ class Responses:
             "DescribeStreamSummary": self._describe_stream_summary,
         }
 
-    def response(self, action: str, request: bytes, wire_format: WireFormat = JSON) -> bytes | None:
+    def response(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> bytes | None:
         """Return the body of the response, in the format of the request; None for an action that is not canned."""
         self.calls[action] += 1
         params = wire_format.decode(request)

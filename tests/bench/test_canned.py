@@ -23,7 +23,7 @@ LIVE = CannedStream(records=100, records_per_s=10.0)
 
 
 def call(
-    responses: Responses, action: str, written: wire_formats.WireFormat = wire_formats.JSON, **request: Any
+    responses: Responses, action: str, written: wire_formats.BodyFormat = wire_formats.JSON, **request: Any
 ) -> Json:
     body = responses.response(action, written.encode(json.dumps(request).encode()), written)
     assert body is not None
@@ -37,7 +37,7 @@ def iterator(responses: Responses, kind: str, **start: Any) -> str:
 
 
 def pages(
-    responses: Responses, written: wire_formats.WireFormat, limit: int, kind: str, **start: Any
+    responses: Responses, written: wire_formats.BodyFormat, limit: int, kind: str, **start: Any
 ) -> list[list[Json]]:
     """Return the pages up to the tip, and the empty one after it."""
     found: list[list[Json]] = [[{}]]
@@ -76,7 +76,7 @@ def test_a_canned_stream_is_read_to_its_tip(user_records: int, wire_format: Wire
 
 
 @FORMATS
-def test_a_limit_divides_pages_and_loses_nothing(written: wire_formats.WireFormat) -> None:
+def test_a_limit_divides_pages_and_loses_nothing(written: wire_formats.BodyFormat) -> None:
     """A page has at most the requested number of records, in order. Both formats have the same records."""
     responses = Responses(CannedStream(pages=2, records=40, record_bytes=100))
     (whole, rest, end), parts = (pages(responses, written, limit, "TRIM_HORIZON") for limit in (10_000, 33))
@@ -94,7 +94,7 @@ def test_a_limit_divides_pages_and_loses_nothing(written: wire_formats.WireForma
     [("AT_SEQUENCE_NUMBER", 50), ("AFTER_SEQUENCE_NUMBER", 51), ("AT_TIMESTAMP", 50), ("LATEST", 80)],
 )
 def test_reading_begins_at_a_number_or_a_time(
-    kind: str, skipped: int, written: wire_formats.WireFormat
+    kind: str, skipped: int, written: wire_formats.BodyFormat
 ) -> None:
     """A reader may start at any record, or after it. All records arrived before the start."""
     responses = Responses(CannedStream(pages=2, records=40, record_bytes=100))

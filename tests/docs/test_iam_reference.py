@@ -9,7 +9,7 @@ from pathlib import Path
 import botocore.session
 import pytest
 
-from kinesis_core.aws import CALLS, KEY_USES, Call
+from kinesis_core.aws import CALLS, KEY_USES, ApiCall
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "iam.md"
@@ -41,7 +41,7 @@ def test_policies() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.iam_action)
-def test_calls(call: Call) -> None:
+def test_calls(call: ApiCall) -> None:
     """Each declared call is an operation of AWS, and is on the page with each of its uses and its quota."""
     assert call.operation in botocore.session.get_session().get_service_model(call.service).operation_names
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{call.iam_action}` |")]

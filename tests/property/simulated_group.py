@@ -15,7 +15,7 @@ from kinesis_consumer.leases.life import is_out
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, GroupStream, LeaseHolder, Worker
 from kinesis_core import ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, Item, Lease, Value, read_lease
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary
@@ -128,7 +128,7 @@ class Member:
         table, api = SimulatedTable(self), SimulatedApi(self)
         pages = ShardPages.of("orders", api, PlanSettings(), self.wall_clock, self.rng)
         initial_ms = group.initial.epoch_ms if isinstance(group.initial, AtTimestamp) else None
-        sources: dict[str | None, Source] = {None: Source("orders", pages, api, initial_ms)}
+        sources: dict[str | None, GroupStream] = {None: GroupStream("orders", pages, api, initial_ms)}
         leases = SimulatedLeases(
             self.name, table, sources, group.settings, process, Callbacks(), process.wake
         )

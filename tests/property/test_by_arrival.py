@@ -10,7 +10,7 @@ import pytest
 from attrs import frozen
 from hypothesis import example, given, strategies as st
 
-from kinesis_core.reading import Source, UserRecord, merge_by_arrival
+from kinesis_core.reading import RangeSource, UserRecord, merge_by_arrival
 from support.waiting import PATIENCE_S
 
 Times = list[list[int | None]]
@@ -57,7 +57,7 @@ def cases(times: st.SearchStrategy[int | None]) -> st.SearchStrategy[Case]:
 
 def merged(case: Case) -> list[UserRecord]:
     sources = [
-        Source(partial(iter, lists_of(number, times)), after)
+        RangeSource(partial(iter, lists_of(number, times)), after)
         for number, (times, after) in enumerate(zip(case.sources, case.after, strict=True))
     ]
     return [each for records in merge_by_arrival(sources) for each in records]
@@ -106,7 +106,9 @@ def test_one_list_of_each_source_is_held() -> None:
             assert {key(each) for each in part} <= {*delivered}
 
     sources: list[Times] = [[[1, 5], [6, 7]], [[2], [3], [4, 9]]]
-    merging = merge_by_arrival([Source(lambda: lists(0, sources[0])), Source(lambda: lists(1, sources[1]))])
+    merging = merge_by_arrival(
+        [RangeSource(lambda: lists(0, sources[0])), RangeSource(lambda: lists(1, sources[1]))]
+    )
     for records in merging:
         delivered += map(key, records)
     assert len(delivered) == 8
@@ -127,7 +129,7 @@ def test_an_error_of_one_source() -> None:
         finally:
             closed.set()
 
-    merging = merge_by_arrival([Source(fine), Source(broken)])
+    merging = merge_by_arrival([RangeSource(fine), RangeSource(broken)])
     with pytest.raises(OSError, match="no"):
         next(merging)
     del merging
@@ -145,7 +147,7 @@ def test_closing_closes_the_sources() -> None:
         finally:
             closed.append(source)
 
-    merging = merge_by_arrival([Source(lambda: lists(0)), Source(lambda: lists(1))])
+    merging = merge_by_arrival([RangeSource(lambda: lists(0)), RangeSource(lambda: lists(1))])
     next(merging)
     merging.close()
     assert closed == [0, 1]

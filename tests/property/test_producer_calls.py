@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from kinesis_core.errors import ThrottledError, UnavailableError
 from kinesis_core.model import MAX_PUT_RECORDS
 from kinesis_core.producing import ProducerSettings
-from kinesis_core.producing.dispatcher import Call, Describe, ListShards, Put, Result, make
+from kinesis_core.producing.dispatcher import CallResult, Describe, ListShards, Put, StreamCall, make
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_queue import REQUEST_BYTES
 from support.examples import examples
@@ -35,8 +35,8 @@ fault_rates = st.builds(
 class Sent:
     """A call that is out. The stream carries it out at any time before its response."""
 
-    call: Call
-    result: Result | None = None
+    call: StreamCall
+    result: CallResult | None = None
 
 
 @define(eq=False)
@@ -125,10 +125,10 @@ class History:
         if isinstance(call, Put):
             self._check_request(call)
 
-    def _carry_out(self, call: Call) -> Result:
+    def _carry_out(self, call: StreamCall) -> CallResult:
         return make(self.desk.puts, "orders", call)
 
-    def _respond(self, sent: Sent, result: Result) -> None:
+    def _respond(self, sent: Sent, result: CallResult) -> None:
         self.sent.remove(sent)
         self.desk.dispatcher.on_result(sent.call, result, self.desk.clock.now)
 

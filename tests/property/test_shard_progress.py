@@ -24,11 +24,11 @@ from kinesis_core.model import (
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.evidence import EMPTY_MARGIN_MS, Evidence
 from kinesis_core.planning.progress import (
+    AfterLoss,
     Behind,
     Ended,
     Idle,
     InGap,
-    Lost,
     Progress,
     Unknown,
     after_page,
@@ -155,8 +155,8 @@ def test_a_loss_stays_known(progress: Progress, cut: Cut, taken: Sequence[Step])
         assert is_lost(lost, cut)
         assert reads_from(lost, cut) == TrimHorizon()
     rest = reading(lost)
-    assert not isinstance(rest, Lost)
-    assert lose(lost, After(10)) == Lost(After(10), rest)
+    assert not isinstance(rest, AfterLoss)
+    assert lose(lost, After(10)) == AfterLoss(After(10), rest)
     assert not is_lost(lost, After(10))
     assert reads_from(lost, After(10)) == After(10)
 
@@ -168,9 +168,9 @@ def test_a_loss_does_not_change_how_pages_are_read(
     """After a loss the shard is read from its oldest record as any other, and ends for the offset's cut when it ends there."""
     page = data.draw(pages(cut))
     rest = reading(progress)
-    assert read(Lost(lost, rest), cut, page) == Lost(lost, reading(read(rest, cut, page)))
-    assert is_ended(Lost(lost, Ended(TrimHorizon())), lost)
-    assert is_ended(Lost(lost, Ended(cut)), lost) == (cut == TrimHorizon())
+    assert read(AfterLoss(lost, rest), cut, page) == AfterLoss(lost, reading(read(rest, cut, page)))
+    assert is_ended(AfterLoss(lost, Ended(TrimHorizon())), lost)
+    assert is_ended(AfterLoss(lost, Ended(cut)), lost) == (cut == TrimHorizon())
 
 
 @given(any_progress)
@@ -178,8 +178,8 @@ def test_a_doubt_takes_back_an_end_and_nothing_else(progress: Progress) -> None:
     """An end that was found in doubt is found again by the next plan, also after a loss; a gap is followed from where it is."""
     doubted, rest = in_doubt(progress), reading(progress)
     assert reading(doubted) == (Unknown() if isinstance(rest, Ended) else rest)
-    assert isinstance(doubted, Lost) == isinstance(progress, Lost)
-    assert not isinstance(progress, Lost) or is_lost(doubted, progress.cut)
+    assert isinstance(doubted, AfterLoss) == isinstance(progress, AfterLoss)
+    assert not isinstance(progress, AfterLoss) or is_lost(doubted, progress.cut)
 
 
 @given(
@@ -223,7 +223,7 @@ def test_a_plan_follows_a_gap_for_a_few_pages(length: int, has_record: bool) -> 
     assert end == (end_after(records[-1], records[0]) if has_record else start)
 
 
-@pytest.mark.parametrize("kind", [Unknown, Idle, Behind, InGap, Ended, Lost])
+@pytest.mark.parametrize("kind", [Unknown, Idle, Behind, InGap, Ended, AfterLoss])
 def test_every_kind_of_progress_is_generated(kind: type) -> None:
     """The histories above reach each kind."""
     any_example = settings(max_examples=2000, phases=[Phase.generate])  # and not the shortest one

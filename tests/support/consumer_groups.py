@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from kinesis_consumer import Callbacks, ConsumerGroup, GroupSettings
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import ItemTable, MemoryTable
-from kinesis_consumer.worker import Coordinator, LeaseHolder, Source, Worker, WorkerThreads
+from kinesis_consumer.worker import Coordinator, GroupStream, LeaseHolder, Worker, WorkerThreads
 from kinesis_core.clock import Clock, SteadyClock, SystemClock
 from kinesis_core.leases import Lease, is_lease, read_lease
 from kinesis_core.model import TrimHorizon
@@ -62,10 +62,10 @@ def new_group(
     )
 
 
-def _source(stream: FakeStream, stream_id: str | None) -> Source:
+def _source(stream: FakeStream, stream_id: str | None) -> GroupStream:
     pages = ShardPages.of(stream.name, stream, PlanSettings(), stream.clock, random.Random(1))
     pages.begin()
-    return Source(stream_id or stream.name, pages, stream)
+    return GroupStream(stream_id or stream.name, pages, stream)
 
 
 def fill(stream: FakeStream, count: int, shard_id: str | None = None) -> list[bytes]:

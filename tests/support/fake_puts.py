@@ -19,7 +19,7 @@ from kinesis_core.errors import (
 from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
 from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.accumulator import RecordAccumulator
-from kinesis_core.producing.dispatcher import Call, Dispatcher, Put, Steps, first_map, make
+from kinesis_core.producing.dispatcher import CallSteps, Dispatcher, Put, StreamCall, first_map, make
 from kinesis_core.producing.responses import ResponseHandler
 from kinesis_core.producing.rows import Rows, columns_of
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
@@ -309,7 +309,7 @@ class Desk:
             assert wait_s is not None, "records are left, but nothing is due"
             self.clock.sleep(max(wait_s, 0.001))
 
-    def make(self, call: Call) -> None:
+    def make(self, call: StreamCall) -> None:
         """Make *call*, and handle its result."""
         self.dispatcher.on_result(call, make(self.puts, "orders", call), self.clock.now)
 
@@ -317,7 +317,7 @@ class Desk:
         """Send *request*, which needs no check of the shards, and handle its response."""
         self.make(Put(request, with_results=True))
 
-    def find_out(self, steps: Steps | None = None) -> None:
+    def find_out(self, steps: CallSteps | None = None) -> None:
         """Find out everything that there is to find out, and *steps*. No request is sent meanwhile."""
         if steps is not None:
             self.dispatcher.find_out(steps)

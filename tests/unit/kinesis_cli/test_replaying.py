@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field
 
-from kinesis_cli.putting import Rows
+from kinesis_cli.putting import LineRows
 from kinesis_cli.records import encode_line
 from kinesis_cli.replaying import MAX_LINE_BYTES, Recorded, decode_rows, keep_pace
 from kinesis_cli.stopping import Stopping
@@ -47,7 +47,7 @@ class Clock:
 
 def recorded(*times_ms: int | None) -> Recorded:
     data = [b"%d" % index for index in range(len(times_ms))]
-    return Recorded(Rows("", range(1, len(data) + 1), data), times_ms)
+    return Recorded(LineRows("", range(1, len(data) + 1), data), times_ms)
 
 
 def due(parts: Iterable[Recorded], speed: float, clock: Clock) -> list[tuple[float, Sequence[bytes]]]:
@@ -99,8 +99,8 @@ def test_lines_that_are_no_records() -> None:
         b'{"dataBase64": "AA==", "explicitHashKey": "7"}',
         b'{"data": "x", "arrived": "noon"}',
     ]
-    found = decode_rows(Rows("f", (1, 2, 4, 5), lines, {3: "is too long"}, 1))
-    assert found.rows == Rows(
+    found = decode_rows(LineRows("f", (1, 2, 4, 5), lines, {3: "is too long"}, 1))
+    assert found.rows == LineRows(
         "f",
         [1, 4],
         [b'{"a": 1}', b"\0"],

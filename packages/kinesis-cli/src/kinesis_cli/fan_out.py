@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LISTED = 20
 """Names that an error has."""
 
-Call = Callable[..., dict[str, Any]]
+CallAction = Callable[..., dict[str, Any]]
 """Calls an action of Kinesis, and returns the response."""
 
 
@@ -32,7 +32,7 @@ class FanOutConsumer:
     created_ms: int
 
 
-def list_consumers(call: Call, stream_arn: str) -> list[FanOutConsumer]:
+def list_consumers(call: CallAction, stream_arn: str) -> list[FanOutConsumer]:
     """
     Return all consumers of a stream, by name.
 
@@ -66,7 +66,7 @@ def find(consumers: Iterable[FanOutConsumer], name_or_arn: str, stream: str) -> 
     raise CommandError(f"Stream {stream} has no consumer {name_or_arn}. {others}")
 
 
-def remove_consumer(call: Call, consumer: FanOutConsumer) -> None:
+def remove_consumer(call: CallAction, consumer: FanOutConsumer) -> None:
     """Remove *consumer*. Its subscriptions end."""
     call("DeregisterStreamConsumer", ConsumerARN=consumer.arn)
 

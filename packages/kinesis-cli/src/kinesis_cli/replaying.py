@@ -13,8 +13,8 @@ from attrs import evolve, frozen
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.file_errors import FileError
-from kinesis_cli.putting import Rows, make_form, read_rows
-from kinesis_cli.records import Form, LineError, arrived_ms, decode_line
+from kinesis_cli.putting import LineRows, make_form, read_rows
+from kinesis_cli.records import FileForm, LineError, arrived_ms, decode_line
 from kinesis_cli.stopping import Stopping
 
 
@@ -22,12 +22,12 @@ from kinesis_cli.stopping import Stopping
 class Recorded:
     """Records of a file that follow each other."""
 
-    rows: Rows
+    rows: LineRows
     times_ms: Sequence[int | None]
     """When each of them arrived in the stream that it was read from."""
 
 
-def decode_rows(lines: Rows) -> Recorded:
+def decode_rows(lines: LineRows) -> Recorded:
     """Return the records on *lines*. Lines that are no records are among the refused ones."""
     refused = dict(lines.refused)
     numbers: list[int] = []
@@ -47,7 +47,7 @@ def decode_rows(lines: Rows) -> Recorded:
         keys.append(line.partition_key)
         hash_keys.append(line.explicit_hash_key)
         times_ms.append(time_ms)
-    return Recorded(Rows(lines.source, numbers, data, refused, lines.empty, keys, hash_keys), times_ms)
+    return Recorded(LineRows(lines.source, numbers, data, refused, lines.empty, keys, hash_keys), times_ms)
 
 
 def recorded_rows(batch: Any, name: str, number: int) -> Recorded:
@@ -76,7 +76,7 @@ def recorded_rows(batch: Any, name: str, number: int) -> Recorded:
     refused = {number + index: "has no data" for index, found in enumerate(is_there.to_pylist()) if not found}
     data, keys, hash_keys, times = (cells[column].filter(is_there) for column in cells)
     numbers = [one for one in range(number, number + batch.num_rows) if one not in refused]
-    rows = Rows(name, numbers, data.to_pylist(), refused, 0, keys.to_pylist(), hash_keys.to_pylist())
+    rows = LineRows(name, numbers, data.to_pylist(), refused, 0, keys.to_pylist(), hash_keys.to_pylist())
     return Recorded(rows, times.cast(pa.int64()).to_pylist())
 
 
@@ -99,7 +99,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 """A record of 10 MiB takes up to 60 MiB as JSON, if each of its characters is escaped."""
 
 
-def read_recorded(path: Path | None, form: Form, stopping: Stopping) -> Iterator[Recorded]:
+def read_recorded(path: Path | None, form: FileForm, stopping: Stopping) -> Iterator[Recorded]:
     """
     Yield the records of *path*, of the standard input if it is None.
 
@@ -119,7 +119,7 @@ def read_recorded(path: Path | None, form: Form, stopping: Stopping) -> Iterator
     return _tables(path, form, stopping)
 
 
-def _tables(path: Path | None, form: Form, stopping: Stopping) -> Iterator[Recorded]:
+def _tables(path: Path | None, form: FileForm, stopping: Stopping) -> Iterator[Recorded]:
     name = "the standard input" if path is None else str(path)
     number = 1
     for batch in _batches(path, form, name, stopping):
@@ -129,7 +129,7 @@ def _tables(path: Path | None, form: Form, stopping: Stopping) -> Iterator[Recor
             number += part.num_rows
 
 
-def _batches(path: Path | None, form: Form, name: str, stopping: Stopping) -> Iterator[Any]:
+def _batches(path: Path | None, form: FileForm, name: str, stopping: Stopping) -> Iterator[Any]:
     import pyarrow as pa
 
     try:
@@ -149,7 +149,7 @@ def _batches(path: Path | None, form: Form, name: str, stopping: Stopping) -> It
         raise FileError.of(error, name, "read") from error
 
 
-def _open(path: Path | None, form: Form) -> Iterable[Any]:
+def _open(path: Path | None, form: FileForm) -> Iterable[Any]:
     if form == "arrow":
         import pyarrow as pa
 
@@ -175,7 +175,7 @@ def keep_pace(
     stopping: Stopping,
     now_s: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Rows]:
+) -> Iterator[LineRows]:
     """
     Yield the rows of *recorded*, each when it is due. A record without a time is due with the one before it.
 

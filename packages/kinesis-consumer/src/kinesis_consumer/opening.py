@@ -16,7 +16,7 @@ from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
 from kinesis_consumer.stream_names import name_streams
-from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Source, Worker, WorkerThreads
+from kinesis_consumer.worker import Callbacks, Coordinator, GroupStream, LeaseHolder, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
@@ -52,7 +52,7 @@ class Opening:
             ServiceError: AWS cannot be reached, or access is denied.
         """
         rng, clock = random.Random(), SteadyClock()  # noqa: S311 # jitter, not a secret
-        found: list[Source] = []
+        found: list[GroupStream] = []
         # The group repeats failed calls by itself: one that waits would keep a worker from closing.
         impatient = evolve(self.connection, retry=RetryPolicy(max_retries=0, ready_timeout_s=0.0))
         names = name_streams(self.connection.streams, self._find_arn)
@@ -65,7 +65,7 @@ class Opening:
         for each in found:
             list_shards = partial(patiently, "ListShards", each.api.list_shards, clock, rng)
             verify_stream(present, each.stream_id, list_shards)
-        sources: dict[str | None, Source] = {(each.stream_id if named else None): each for each in found}
+        sources: dict[str | None, GroupStream] = {(each.stream_id if named else None): each for each in found}
         apis = {stream_id: source.api for stream_id, source in sources.items()}
         member = LeaseHolder(self.worker, table, sources, self.settings, clock, self.callbacks)
         identifier = None if named else found[0].stream_id
@@ -76,14 +76,14 @@ class Opening:
 
     def _source(
         self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition
-    ) -> Source:
+    ) -> GroupStream:
         plan = PlanSettings(fail_on_data_loss=self.settings.fail_on_data_loss)
         pages = ShardPages.of(ref.label, api, plan, SystemClock(), rng, self.settings.max_fetch_rate_bytes)
         summary = patiently("DescribeStreamSummary", pages.begin, SteadyClock(), rng)
         verify_past(initial, api.now_ms())
         initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
         stream_id = identify_stream(summary.arn, summary.created_ms)
-        return Source(name, self._feed(ref, summary, pages), api, initial_ms, stream_id)
+        return GroupStream(name, self._feed(ref, summary, pages), api, initial_ms, stream_id)
 
     def _find_arn(self, ref: StreamRef) -> str:
         return _client(self.connection, ref).describe().arn

@@ -16,7 +16,7 @@ from kinesis_core.model import SHARD_RATE_BYTES, Listing, Page, RangeGroup, Shar
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
     PAGES_HELD,
-    Source,
+    RangeSource,
     UserRecord,
     merge_by_arrival,
     ranges_after,
@@ -41,7 +41,7 @@ _LEAST_PAGE_BYTES = SHARD_RATE_BYTES // 4
 
 
 @frozen
-class Part:
+class BatchPart:
     """A page of a batch, and where its records are from."""
 
     page: Page
@@ -62,7 +62,7 @@ class ArrowForms(ABC):
     """What installs pyarrow."""
 
     @abstractmethod
-    def _parts(self, needs_data: bool) -> Iterator[Part]:
+    def _parts(self, needs_data: bool) -> Iterator[BatchPart]:
         """Yield the pages of the batch: with the records' data or without."""
 
     def record_batches(
@@ -185,7 +185,7 @@ class Batch(ArrowForms):
             after = ranges_after(ranges, self._list())
         page_bytes = max(_LEAST_PAGE_BYTES, MERGED_BYTES / (len(ranges) * PAGES_HELD))
         sources = [
-            Source(partial(self._lists, [(part,)], deaggregate, page_bytes), first)
+            RangeSource(partial(self._lists, [(part,)], deaggregate, page_bytes), first)
             for part, first in zip(ranges, after, strict=True)
         ]
         with closing(merge_by_arrival(sources)) as merged:
@@ -198,9 +198,11 @@ class Batch(ArrowForms):
             skip = shard_range.skip(page)
             yield user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
-    def _parts(self, needs_data: bool) -> Iterator[Part]:
+    def _parts(self, needs_data: bool) -> Iterator[BatchPart]:
         for shard_range, page in self._read(self._groups, needs_data, math.inf):
-            yield Part(page, self._name, shard_range.stream, shard_range.shard_id, shard_range.skip(page))
+            yield BatchPart(
+                page, self._name, shard_range.stream, shard_range.shard_id, shard_range.skip(page)
+            )
 
 
 def _check_installed(package: str, requirement: str) -> None:

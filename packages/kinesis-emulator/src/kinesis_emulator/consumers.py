@@ -21,7 +21,7 @@ class ShardSubscription:
 
 
 @dataclass(eq=False)
-class Consumer:
+class RegisteredConsumer:
     """One registered consumer. Its status is computed from the time."""
 
     name: str
@@ -45,14 +45,14 @@ class Consumer:
         return "CREATING" if now_ms < self.active_ms else "ACTIVE"
 
 
-class Consumers:
+class RegisteredConsumers:
     """The consumers of one stream by name. The caller holds the stream's lock."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Consumer] = {}
+        self._by_name: dict[str, RegisteredConsumer] = {}
         self._last_created_s = 0
 
-    def known(self, now_ms: int) -> list[Consumer]:
+    def known(self, now_ms: int) -> list[RegisteredConsumer]:
         """Return the consumers that have not disappeared, in the order of their names."""
         self._by_name = {
             name: consumer
@@ -61,11 +61,11 @@ class Consumers:
         }
         return list(self._by_name.values())
 
-    def get(self, name: str, now_ms: int) -> Consumer | None:
+    def get(self, name: str, now_ms: int) -> RegisteredConsumer | None:
         """Return the consumer of that name; None if it does not exist or has disappeared."""
         return next((consumer for consumer in self.known(now_ms) if consumer.name == name), None)
 
-    def add(self, name: str, stream_arn: str, now_ms: int, active_ms: int) -> Consumer:
+    def add(self, name: str, stream_arn: str, now_ms: int, active_ms: int) -> RegisteredConsumer:
         """
         Register a consumer that becomes active at *active_ms*.
 
@@ -73,15 +73,15 @@ class Consumers:
         the same second, because AWS never uses an ARN twice.
         """
         self._last_created_s = max(now_ms // 1000, self._last_created_s + 1)
-        consumer = Consumer(name, stream_arn, self._last_created_s, active_ms)
+        consumer = RegisteredConsumer(name, stream_arn, self._last_created_s, active_ms)
         self._by_name[name] = consumer
         return consumer
 
-    def every(self) -> list[Consumer]:
+    def every(self) -> list[RegisteredConsumer]:
         """Return all consumers, including deregistered ones that have not been removed yet."""
         return list(self._by_name.values())
 
-    def restore(self, consumer: Consumer) -> None:
+    def restore(self, consumer: RegisteredConsumer) -> None:
         """Add a consumer that was registered before a restart."""
         self._last_created_s = max(self._last_created_s, consumer.created_s)
         self._by_name[consumer.name] = consumer

@@ -24,7 +24,7 @@ from kinesis_emulator.server import HOST, HttpServer
 from kinesis_emulator.service import Calls, Operation, Service
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
-from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, Stream, stream_arn
+from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, StoredStream, stream_arn
 from kinesis_emulator.writes import append, make_entry
 
 
@@ -176,7 +176,7 @@ class Emulator:
         strategy: DistributionStrategy | None = None,
     ) -> str:
         """Create a stream and return its ARN. With a *strategy* it is on-demand, otherwise provisioned."""
-        stream = Stream(
+        stream = StoredStream(
             name,
             self.settings.region,
             self.settings.account_id,
@@ -304,5 +304,5 @@ class Emulator:
                 if subscription.is_open
             ]
 
-    def _stream(self, name: str) -> Stream:
+    def _stream(self, name: str) -> StoredStream:
         return self._service.store.get(stream_arn(self.settings.region, self.settings.account_id, name))

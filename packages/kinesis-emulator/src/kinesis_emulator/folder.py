@@ -40,9 +40,9 @@ _SETTINGS = (
     "synchronous = OFF",
 )
 
-State = dict[str, Any]
+SavedStream = dict[str, Any]
 """All of a stream but its records, as JSON."""
-Row = tuple[int, int, int, int, int, bytes]
+SavedRecord = tuple[int, int, int, int, int, bytes]
 """A record: the id of its stream, the index of its shard, its index there, the bytes of its data, its arrival time and its JSON."""
 
 
@@ -96,13 +96,13 @@ class Folder:
             [last_opened_s] = self._connection.execute("SELECT last_opened_s FROM deleted").fetchone()
             return int(last_opened_s)
 
-    def streams(self) -> list[tuple[int, State]]:
+    def streams(self) -> list[tuple[int, SavedStream]]:
         """Return the id and the state of each stream."""
         with self._explained():
             found = self._connection.execute("SELECT id, state FROM streams").fetchall()
             return [(stream_id, json.loads(state)) for stream_id, state in found]
 
-    def records(self, stream_id: int) -> Iterator[Row]:
+    def records(self, stream_id: int) -> Iterator[SavedRecord]:
         """Yield the records of a stream, those of each shard in their order."""
         chosen = "SELECT * FROM records WHERE stream_id = ? ORDER BY shard_index, record_index"
         with self._explained():
@@ -113,7 +113,7 @@ class Folder:
         with self._lock, self._connection:
             yield self._connection
 
-    def save(self, stream_id: int, state: State, firsts: Sequence[int]) -> None:
+    def save(self, stream_id: int, state: SavedStream, firsts: Sequence[int]) -> None:
         """
         Write the *state* of a stream.
 
@@ -127,7 +127,7 @@ class Folder:
                 "DELETE FROM records WHERE stream_id = ? AND shard_index = ? AND record_index < ?", freed
             )
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[SavedRecord]) -> None:
         """Write new records."""
         with self._transaction() as connection:
             connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -15,7 +15,7 @@ _MAGIC = b"\0\0\0\0\0\0\0\1"
 
 
 @dataclass(frozen=True)
-class ShardOffset:
+class LogPosition:
     """The index of the next record to read, and the arrival time up to which the log has been searched."""
 
     index: int
@@ -30,7 +30,7 @@ class ShardIterator:
     shard_id: str
     opened_s: int
     """Distinguishes the shard from one of the same id in a recreated stream."""
-    position: ShardOffset
+    position: LogPosition
     created_ms: int
 
 
@@ -45,7 +45,7 @@ def decode_iterator(text: str) -> ShardIterator:
     if not isinstance(fields, list):
         raise invalid_argument("Invalid ShardIterator.")
     arn, shard_id, opened_s, index, scanned_ms, created_ms = fields
-    return ShardIterator(arn, shard_id, opened_s, ShardOffset(index, scanned_ms), created_ms)
+    return ShardIterator(arn, shard_id, opened_s, LogPosition(index, scanned_ms), created_ms)
 
 
 def check_iterator_age(iterator: ShardIterator, now_ms: int, life_s: float) -> None:

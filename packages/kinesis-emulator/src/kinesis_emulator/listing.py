@@ -8,8 +8,8 @@ from kinesis_emulator.errors import AwsError, future_timestamp, invalid_argument
 from kinesis_emulator.iterators import decode_token, encode_token
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.shards import Shard
-from kinesis_emulator.store import Stream
+from kinesis_emulator.shards import StoredShard
+from kinesis_emulator.store import StoredStream
 
 _FILTER_TYPES = (
     "AFTER_SHARD_ID",
@@ -54,7 +54,7 @@ def _check_token_is_alone(request: Request) -> None:
         raise invalid_argument(f"NextToken and {given} cannot be provided together.")
 
 
-def _first_page(stream: Stream, request: Request, now_ms: int) -> dict[str, Any]:
+def _first_page(stream: StoredStream, request: Request, now_ms: int) -> dict[str, Any]:
     """Return the state that the pages of a listing share, and the start of the first one."""
     created_ms = request.optional_time_ms("StreamCreationTimestamp")
     kind, after, time_ms = _filter(request.member("ShardFilter"), now_ms)
@@ -88,7 +88,7 @@ def _filter_error(kind: str, name: str, value: object) -> AwsError:
     return invalid_argument(f"ShardFilter of type {kind} {relation} {name}.")
 
 
-def _is_wanted(shard: Shard, state: dict[str, Any], stream: Stream, now_ms: int) -> bool:
+def _is_wanted(shard: StoredShard, state: dict[str, Any], stream: StoredStream, now_ms: int) -> bool:
     if shard.shard_id <= state["after"]:
         return False
     # The horizon of a stream that is younger than its retention is its creation.

@@ -10,8 +10,8 @@ from typing import Any
 from kinesis_emulator import numbers
 from kinesis_emulator.errors import AwsError, future_timestamp, invalid_argument, rate_exceeded
 from kinesis_emulator.iterators import (
+    LogPosition,
     ShardIterator,
-    ShardOffset,
     check_iterator_age,
     decode_iterator,
     encode_iterator,
@@ -20,8 +20,8 @@ from kinesis_emulator.limits import Limits
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.settings import Settings
-from kinesis_emulator.shards import Shard
-from kinesis_emulator.store import Stream
+from kinesis_emulator.shards import StoredShard
+from kinesis_emulator.store import StoredStream
 
 _NUMBERED = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 START_TYPES = (*_NUMBERED, "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
@@ -29,7 +29,7 @@ START_TYPES = (*_NUMBERED, "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 
 def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    start = Start(
+    start = GivenStart(
         request.action,
         request.choice("ShardIteratorType", START_TYPES),
         request.optional_text("StartingSequenceNumber"),
@@ -73,7 +73,7 @@ def get_records(service: Service, request: Request) -> bytes:
     return encode_page(fragments, tail)
 
 
-def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> Stream:
+def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> StoredStream:
     arn = request.optional_text("StreamARN")
     if arn is not None and arn != iterator.stream_arn:
         raise invalid_argument(f"Invalid ShardIterator. It was not made for the stream {arn}.")
@@ -83,7 +83,7 @@ def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> S
     return stream
 
 
-def _admit(stream: Stream, shard: Shard, limits: Limits, now_s: float) -> None:
+def _admit(stream: StoredStream, shard: StoredShard, limits: Limits, now_s: float) -> None:
     """Count the call. Its bytes are counted afterwards, so one call may exceed the shard's byte rate."""
     has_bytes = shard.rates.read_bytes.admits(limits.read_bytes_per_s, now_s)
     if not has_bytes or not shard.rates.read_calls.take(limits.read_calls_per_s, now_s):
@@ -91,12 +91,12 @@ def _admit(stream: Stream, shard: Shard, limits: Limits, now_s: float) -> None:
 
 
 @dataclass(frozen=True)
-class Page:
+class ReadPage:
     """The records from index `start` up to `stop`, and the next position. `following` is None at a shard's end."""
 
     start: int
     stop: int
-    following: ShardOffset | None
+    following: LogPosition | None
     behind_ms: int
 
 
@@ -109,12 +109,19 @@ class PageSize:
 
 
 def next_page(
-    stream: Stream, shard: Shard, position: ShardOffset, size: PageSize, settings: Settings, now_ms: int
-) -> Page:
+    stream: StoredStream,
+    shard: StoredShard,
+    position: LogPosition,
+    size: PageSize,
+    settings: Settings,
+    now_ms: int,
+) -> ReadPage:
     """Return the page after *position*, and trim expired records. The caller holds the stream's lock."""
     shard.trim(stream.horizon_ms(now_ms), keep=settings.keep_trimmed)
     if position.index < shard.trimmed and settings.trimmed_start == "empty_pages":
-        return Page(position.index, position.index, position, behind_ms=stream.retention_hours * 3_600_000)
+        return ReadPage(
+            position.index, position.index, position, behind_ms=stream.retention_hours * 3_600_000
+        )
     start = max(position.index, shard.trimmed)
     scanned_ms = max(position.scanned_ms, stream.horizon_ms(now_ms))
     scan_to_ms = now_ms if settings.scan_ms is None else scanned_ms + settings.scan_ms
@@ -126,16 +133,16 @@ def next_page(
     if stop == end < shard.records.end:
         # The next record exists but cannot be read yet. So reading stops here, and this is not the tip.
         reached_ms = min(scan_to_ms, shard.records.peak_ms(stop))
-        return Page(start, stop, ShardOffset(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+        return ReadPage(start, stop, LogPosition(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
     tip_ms = now_ms if shard.closed_ms is None else shard.closed_ms
     if stop == end and scan_to_ms >= tip_ms:
         is_last = shard.closed_ms is not None and (start == stop or settings.shard_end == "with_last_records")
-        return Page(start, stop, None if is_last else ShardOffset(end, tip_ms), behind_ms=0)
+        return ReadPage(start, stop, None if is_last else LogPosition(end, tip_ms), behind_ms=0)
     reached_ms = shard.records.peak_ms(stop - 1) if stop < seen or settings.scan_ms is None else scan_to_ms
-    return Page(start, stop, ShardOffset(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
+    return ReadPage(start, stop, LogPosition(stop, reached_ms), behind_ms=max(1, now_ms - reached_ms))
 
 
-def _cut(shard: Shard, start: int, stop: int, size: PageSize) -> int:
+def _cut(shard: StoredShard, start: int, stop: int, size: PageSize) -> int:
     """Return the end of a page from *start*, at most *stop*."""
     if start == stop:
         return stop
@@ -154,7 +161,7 @@ def encode_page(fragments: Iterable[bytes], tail: dict[str, Any]) -> bytes:
 
 
 @dataclass(frozen=True)
-class Start:
+class GivenStart:
     """A starting position as the caller gave it. *action* is for error texts."""
 
     action: str
@@ -163,7 +170,7 @@ class Start:
     time_ms: int | None
 
 
-def known_shard(stream: Stream, shard_id: str, now_ms: int) -> Shard:
+def known_shard(stream: StoredStream, shard_id: str, now_ms: int) -> StoredShard:
     """Return a shard; raise a ResourceNotFoundException if it does not exist or has expired."""
     shard = stream.find_shard(shard_id, now_ms)
     if shard is None:
@@ -174,7 +181,7 @@ def known_shard(stream: Stream, shard_id: str, now_ms: int) -> Shard:
     return shard
 
 
-def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> ShardOffset:
+def start_position(stream: StoredStream, shard: StoredShard, start: GivenStart, now_ms: int) -> LogPosition:
     """Return where reading begins; raise an InvalidArgumentException if *start* is invalid for the shard."""
     if (start.number is not None) != (start.kind in _NUMBERED) and start.kind != "AT_TIMESTAMP":
         given = "no StartingSequenceNumber" if start.number is None else "also a StartingSequenceNumber"
@@ -184,16 +191,16 @@ def start_position(stream: Stream, shard: Shard, start: Start, now_ms: int) -> S
         )
     match start.kind:
         case "TRIM_HORIZON":
-            return ShardOffset(shard.trimmed, shard.opened_ms)
+            return LogPosition(shard.trimmed, shard.opened_ms)
         case "LATEST":
-            return ShardOffset(shard.records.end, now_ms)
+            return LogPosition(shard.records.end, now_ms)
         case "AT_TIMESTAMP":
             return _position_at_time(shard, start.time_ms, now_ms)
         case _:
             return _position_at_number(stream, shard, start)
 
 
-def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> ShardOffset:
+def _position_at_time(shard: StoredShard, time_ms: int | None, now_ms: int) -> LogPosition:
     if time_ms is None:
         raise invalid_argument(
             "Must specify timestampInMillis parameter for iterator of type AT_TIMESTAMP. "
@@ -201,12 +208,12 @@ def _position_at_time(shard: Shard, time_ms: int | None, now_ms: int) -> ShardOf
         )
     if time_ms > now_ms:
         raise future_timestamp(time_ms, now_ms)
-    return ShardOffset(
+    return LogPosition(
         max(shard.trimmed, shard.records.index_at_time(time_ms)), max(time_ms, shard.opened_ms)
     )
 
 
-def _position_at_number(stream: Stream, shard: Shard, start: Start) -> ShardOffset:
+def _position_at_number(stream: StoredStream, shard: StoredShard, start: GivenStart) -> LogPosition:
     number = _decode(stream, shard, start)
     end = shard.records.end
     index = min(number.index, end)
@@ -215,10 +222,10 @@ def _position_at_number(stream: Stream, shard: Shard, start: Start) -> ShardOffs
         index -= shard.number_at(index - 1) >= int(start.number or "")
     before = index - 1 if start.kind == "AFTER_SEQUENCE_NUMBER" or index == end else index
     scanned_ms = shard.records.peak_ms(before) if before >= 0 else shard.opened_ms
-    return ShardOffset(index, max(scanned_ms, number.arrived_s * 1000))
+    return LogPosition(index, max(scanned_ms, number.arrived_s * 1000))
 
 
-def _decode(stream: Stream, shard: Shard, start: Start) -> numbers.SequenceNumber:
+def _decode(stream: StoredStream, shard: StoredShard, start: GivenStart) -> numbers.SequenceNumber:
     text = start.number or ""
     number = numbers.decode(text) if numbers.is_decimal(text) else None
     used = (

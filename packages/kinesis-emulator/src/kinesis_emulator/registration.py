@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinesis_emulator.consumers import Consumer
+from kinesis_emulator.consumers import RegisteredConsumer
 from kinesis_emulator.errors import AwsError, consumer_not_found, invalid_argument, stream_not_found
 from kinesis_emulator.iterators import decode_token, encode_token
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.store import Stream
+from kinesis_emulator.store import StoredStream
 
 _PAGE = 100
 
@@ -24,7 +24,7 @@ def register_consumer(service: Service, request: Request) -> dict[str, Any]:
     return {"Consumer": {**_facts(consumer, service.now_ms()), "ConsumerStatus": "CREATING"}}
 
 
-def register(service: Service, stream: Stream, name: str) -> Consumer:
+def register(service: Service, stream: StoredStream, name: str) -> RegisteredConsumer:
     """Register a consumer; raise a ResourceInUseException if the stream has one of that name."""
     now_ms = service.now_ms()
     creating = _count_creating(service, stream, now_ms)
@@ -41,7 +41,7 @@ def register(service: Service, stream: Stream, name: str) -> Consumer:
         return consumer
 
 
-def _count_creating(service: Service, stream: Stream, now_ms: int) -> int:
+def _count_creating(service: Service, stream: StoredStream, now_ms: int) -> int:
     count = 0
     for other in service.store.list(stream.region, stream.account_id):
         with other.lock:
@@ -49,7 +49,7 @@ def _count_creating(service: Service, stream: Stream, now_ms: int) -> int:
     return count
 
 
-def _check_quotas(service: Service, stream: Stream, now_ms: int, creating: int) -> None:
+def _check_quotas(service: Service, stream: StoredStream, now_ms: int, creating: int) -> None:
     limits = service.settings.limits
     most = limits.consumers_per_stream
     if most is not None and len(stream.consumers.known(now_ms)) >= most:
@@ -87,7 +87,7 @@ def list_consumers(service: Service, request: Request) -> dict[str, Any]:
     return response
 
 
-def _listed_before(service: Service, request: Request, stream: Stream, now_ms: int) -> str:
+def _listed_before(service: Service, request: Request, stream: StoredStream, now_ms: int) -> str:
     """Return the last name of the previous page; "" for the first page."""
     token, created_ms = (
         request.optional_text("NextToken"),
@@ -111,7 +111,7 @@ def deregister_consumer(service: Service, request: Request) -> None:
     deregister(service, stream, consumer)
 
 
-def deregister(service: Service, stream: Stream, consumer: Consumer) -> None:
+def deregister(service: Service, stream: StoredStream, consumer: RegisteredConsumer) -> None:
     """Start the deletion of *consumer*. Its subscriptions end at once."""
     with stream.lock:
         if consumer.gone_ms is None:
@@ -121,7 +121,7 @@ def deregister(service: Service, stream: Stream, consumer: Consumer) -> None:
     stream.wake()
 
 
-def find_consumer(service: Service, request: Request) -> tuple[Stream, Consumer]:
+def find_consumer(service: Service, request: Request) -> tuple[StoredStream, RegisteredConsumer]:
     """Return the consumer that *request* names by ARN, or by its stream's ARN and its name."""
     arn, name = request.optional_text("ConsumerARN"), request.optional_text("ConsumerName")
     stream_arn, now_ms = request.optional_text("StreamARN"), service.now_ms()
@@ -143,7 +143,7 @@ def find_consumer(service: Service, request: Request) -> tuple[Stream, Consumer]
     return stream, consumer
 
 
-def _facts(consumer: Consumer, now_ms: int) -> dict[str, Any]:
+def _facts(consumer: RegisteredConsumer, now_ms: int) -> dict[str, Any]:
     return {
         "ConsumerName": consumer.name,
         "ConsumerARN": consumer.arn,

@@ -7,8 +7,8 @@ from typing import Any
 from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.shards import Shard
-from kinesis_emulator.store import Stream, even_ranges
+from kinesis_emulator.shards import StoredShard
+from kinesis_emulator.store import StoredStream, even_ranges
 
 
 def split_shard(service: Service, request: Request) -> None:
@@ -55,7 +55,9 @@ def _check_scaling(current: int, target: int) -> None:
     )
 
 
-def split(service: Service, stream: Stream, shard_id: str, new_start: int | None = None) -> list[Shard]:
+def split(
+    service: Service, stream: StoredStream, shard_id: str, new_start: int | None = None
+) -> list[StoredShard]:
     """Close the shard and return its two children. The second one begins at *new_start*, by default the middle."""
     with stream.lock:
         shard = _open_shard(service, stream, shard_id)
@@ -72,7 +74,7 @@ def split(service: Service, stream: Stream, shard_id: str, new_start: int | None
         return children
 
 
-def merge(service: Service, stream: Stream, shard_id: str, adjacent_id: str) -> Shard:
+def merge(service: Service, stream: StoredStream, shard_id: str, adjacent_id: str) -> StoredShard:
     """Close two shards with adjacent hash keys, and return their child."""
     with stream.lock:
         shard, adjacent = (_open_shard(service, stream, name) for name in (shard_id, adjacent_id))
@@ -86,7 +88,7 @@ def merge(service: Service, stream: Stream, shard_id: str, adjacent_id: str) -> 
         return child
 
 
-def scale(service: Service, stream: Stream, target: int) -> None:
+def scale(service: Service, stream: StoredStream, target: int) -> None:
     """
     Split and merge until *target* shards share the hash keys evenly.
 
@@ -106,24 +108,24 @@ def scale(service: Service, stream: Stream, target: int) -> None:
         stream.save()
 
 
-def _split(service: Service, stream: Stream, shard: Shard, new_start: int) -> list[Shard]:
+def _split(service: Service, stream: StoredStream, shard: StoredShard, new_start: int) -> list[StoredShard]:
     ranges = [(shard.hash_start, new_start - 1), (new_start, shard.hash_end)]
     return _replace(service, stream, (shard,), ranges)
 
 
-def _merge(service: Service, stream: Stream, shard: Shard, adjacent: Shard) -> Shard:
+def _merge(service: Service, stream: StoredStream, shard: StoredShard, adjacent: StoredShard) -> StoredShard:
     merged = (min(shard.hash_start, adjacent.hash_start), max(shard.hash_end, adjacent.hash_end))
     return _replace(service, stream, (shard, adjacent), [merged])[0]
 
 
 def _replace(
-    service: Service, stream: Stream, parents: tuple[Shard, ...], ranges: list[tuple[int, int]]
-) -> list[Shard]:
+    service: Service, stream: StoredStream, parents: tuple[StoredShard, ...], ranges: list[tuple[int, int]]
+) -> list[StoredShard]:
     now_ms = service.now_ms()
     return stream.open_shards_in(ranges, parents, service.store.next_opened_s(now_ms), now_ms)
 
 
-def _open_shard(service: Service, stream: Stream, shard_id: str) -> Shard:
+def _open_shard(service: Service, stream: StoredStream, shard_id: str) -> StoredShard:
     shard = stream.find_shard(shard_id, service.now_ms())
     if shard is None:
         raise AwsError(

@@ -20,7 +20,7 @@ from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import CutConnectionError, Fault
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import EventStream, Response, error_response
-from kinesis_emulator.wire_formats import EVENTS, WireFormat, find_format
+from kinesis_emulator.wire_formats import EVENTS, BodyFormat, find_format
 
 HOST = "127.0.0.1"
 _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "Service Unavailable"}
@@ -129,7 +129,7 @@ class _Connection(socketserver.StreamRequestHandler):
             return self._send(response, wire_format, keep_alive=keep_alive) and keep_alive
         return self._send_events(response.body, keep_alive=keep_alive) and keep_alive
 
-    def _response(self, line: str, headers: dict[str, str], body: bytes, wire_format: WireFormat) -> Response:
+    def _response(self, line: str, headers: dict[str, str], body: bytes, wire_format: BodyFormat) -> Response:
         try:
             request = parse_request(line, headers, body, wire_format, self.server.default_region)
         except AwsError as error:
@@ -141,7 +141,7 @@ class _Connection(socketserver.StreamRequestHandler):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
 
-    def _send(self, response: Response, wire_format: WireFormat, *, keep_alive: bool) -> bool:
+    def _send(self, response: Response, wire_format: BodyFormat, *, keep_alive: bool) -> bool:
         """Send one body. Return False when a fault cuts it."""
         body = response.body if isinstance(response.body, bytes) else b""
         fault = response.fault or Fault()
@@ -223,7 +223,7 @@ def read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:
 
 
 def parse_request(
-    line: str, headers: dict[str, str], body: bytes, wire_format: WireFormat, default_region: str
+    line: str, headers: dict[str, str], body: bytes, wire_format: BodyFormat, default_region: str
 ) -> Request:
     """
     Return the call that a request makes.

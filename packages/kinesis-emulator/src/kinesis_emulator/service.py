@@ -18,7 +18,7 @@ from kinesis_emulator.limits import RateWindow
 from kinesis_emulator.requests import Request, check_signature_date
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.statuses import check_status
-from kinesis_emulator.store import Store, Stream, stream_arn
+from kinesis_emulator.store import Store, StoredStream, stream_arn
 
 CarryOut = Callable[[Request], Any]
 _FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service failure."}
@@ -80,8 +80,8 @@ class EventStream(Protocol):
         """
 
 
-Result = dict[str, Any] | bytes | EventStream | None
-Operation = Callable[["Service", Request], Result]
+ActionResult = dict[str, Any] | bytes | EventStream | None
+Operation = Callable[["Service", Request], ActionResult]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Service:
         key = request.access_key
         return key if len(key) == 12 and key.isdecimal() else self.settings.account_id
 
-    def find_stream(self, request: Request) -> Stream:
+    def find_stream(self, request: Request) -> StoredStream:
         """Return the stream that *request* names by StreamARN or StreamName."""
         arn = request.optional_text("StreamARN")
         name = request.optional_text("StreamName")
@@ -141,7 +141,7 @@ class Service:
             raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
         return self.usable_stream(arn, request.action)
 
-    def usable_stream(self, arn: str, action: str) -> Stream:
+    def usable_stream(self, arn: str, action: str) -> StoredStream:
         """Return the stream with this ARN if its status allows *action*."""
         now_ms = self.now_ms()
         self.store.bury(now_ms)
@@ -199,7 +199,7 @@ class Service:
             result.fault = fault.events
         return replace(_response(result), fault=fault)
 
-    def _do_partly(self, fault: Fault, request: Request) -> Result:
+    def _do_partly(self, fault: Fault, request: Request) -> ActionResult:
         if fault.fail_every and request.action == "PutRecords":
             return put_some(self._result, request, fault.fail_every)
         if fault.empty_page and request.action == "GetRecords":
@@ -208,7 +208,7 @@ class Service:
             return list_some(self._result, request, fault.hide_shards, fault.hide_every)
         return self._result(request)
 
-    def _result(self, request: Request) -> Result:
+    def _result(self, request: Request) -> ActionResult:
         operation = self._operations.get(request.action)
         if operation is None:
             message = f"The emulator does not support the operation {request.action}."
@@ -223,7 +223,7 @@ class Service:
         return given or stream_arn(request.region, self.account_of(request), request.stream_name or "*")
 
 
-def _response(result: Result) -> Response:
+def _response(result: ActionResult) -> Response:
     return Response(200, _json(result) if result is None or isinstance(result, dict) else result)
 
 

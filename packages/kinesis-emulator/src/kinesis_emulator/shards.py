@@ -113,7 +113,7 @@ class ShardRates:
     write_bytes: RateWindow = field(default_factory=RateWindow)
 
 
-class Shard:
+class StoredShard:
     """
     One shard's log. Record number i (from 1) has index i - 1. The records before the index `trimmed` have expired.
 
@@ -124,7 +124,7 @@ class Shard:
         self,
         index: int,
         hash_range: tuple[int, int],
-        parents: tuple[Shard, ...],
+        parents: tuple[StoredShard, ...],
         opened_s: int,
         now_ms: int,
         lock: threading.RLock,
@@ -133,7 +133,7 @@ class Shard:
         self.shard_id = f"shardId-{index:012d}"
         self.hash_start, self.hash_end = hash_range
         self.parents = parents
-        self.children: tuple[Shard, ...] = ()
+        self.children: tuple[StoredShard, ...] = ()
         self.opened_s = opened_s
         self.opened_ms = now_ms
         self.closed_ms: int | None = None
@@ -174,7 +174,7 @@ class Shard:
             self._held.popleft()
         return self._held[0][0] if self._held else self.records.end
 
-    def close(self, children: tuple[Shard, ...], now_ms: int) -> None:
+    def close(self, children: tuple[StoredShard, ...], now_ms: int) -> None:
         """Close the shard: the *children* get its hash keys."""
         self.closed_ms = now_ms
         self.children = children

@@ -6,7 +6,7 @@ from typing import Literal
 
 from kinesis_emulator.errors import AwsError, stream_not_found
 from kinesis_emulator.settings import Settings
-from kinesis_emulator.store import Stream
+from kinesis_emulator.store import StoredStream
 
 StreamStatus = Literal["CREATING", "ACTIVE", "UPDATING", "DELETING"]
 
@@ -35,7 +35,7 @@ _CHANGES = frozenset(
 """They need an ACTIVE stream. Reading and writing go on while it is UPDATING."""
 
 
-def status_of(stream: Stream, settings: Settings, now_ms: int) -> StreamStatus:
+def status_of(stream: StoredStream, settings: Settings, now_ms: int) -> StreamStatus:
     """Return what DescribeStreamSummary says of *stream*."""
     if stream.deleting_ms is not None:
         return "DELETING"
@@ -51,7 +51,7 @@ def _lasts(since_ms: int, for_s: float, now_ms: int) -> bool:
     return 0 <= now_ms - since_ms < for_s * 1000
 
 
-def check_status(stream: Stream, action: str, settings: Settings, now_ms: int) -> None:
+def check_status(stream: StoredStream, action: str, settings: Settings, now_ms: int) -> None:
     """
     Refuse *action* if the status of *stream* does not allow it.
 

@@ -7,10 +7,10 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kinesis_emulator.consumers import Consumer, Consumers
+from kinesis_emulator.consumers import RegisteredConsumer, RegisteredConsumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
-from kinesis_emulator.folder import Folder, Row, State
-from kinesis_emulator.shards import Shard
+from kinesis_emulator.folder import Folder, SavedRecord, SavedStream
+from kinesis_emulator.shards import StoredShard
 
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
@@ -23,7 +23,7 @@ _KEPT = (
 
 
 @dataclass(eq=False)
-class Stream:
+class StoredStream:
     """One stream. Hold `lock` to read or change its shards."""
 
     name: str
@@ -36,9 +36,9 @@ class Stream:
     strategy: DistributionStrategy = "USER_PARTITION_KEY"
     """Whether keys choose the shards, or the shards take turns (AUTO). Only on-demand streams have the choice."""
     retention_hours: int = 24
-    shards: list[Shard] = field(default_factory=list)
-    open_shards: list[Shard] = field(default_factory=list)
-    consumers: Consumers = field(default_factory=Consumers)
+    shards: list[StoredShard] = field(default_factory=list)
+    open_shards: list[StoredShard] = field(default_factory=list)
+    consumers: RegisteredConsumers = field(default_factory=RegisteredConsumers)
     is_deleted: bool = False
     deleting_ms: int | None = None
     """When it is gone, once it is being deleted."""
@@ -50,10 +50,10 @@ class Stream:
     lock: threading.RLock = field(default_factory=threading.RLock)
     _openings: list[tuple[list[tuple[int, int]], list[int], int, int]] = field(default_factory=list)
     """The hash ranges of the shards that were opened together, the indexes of their parents, and the second and the time."""
-    _new_rows: list[Row] = field(default_factory=list)
+    _new_rows: list[SavedRecord] = field(default_factory=list)
     _turn: int = 0
     _open_starts: list[int] = field(default_factory=list)
-    _by_id: dict[str, Shard] = field(default_factory=dict)
+    _by_id: dict[str, StoredShard] = field(default_factory=dict)
 
     @property
     def arn(self) -> str:
@@ -86,8 +86,10 @@ class Stream:
         if full:
             self.save()
 
-    def append(self, shard: Shard, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0) -> None:
-        """Add a record to *shard* as `Shard.append` does. `save_records` keeps it."""
+    def append(
+        self, shard: StoredShard, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0
+    ) -> None:
+        """Add a record to *shard* as `StoredShard.append` does. `save_records` keeps it."""
         if self.folder is not None:
             row = (self.kept_id, shard.index, shard.records.end, size, arrived_ms, fragment)
             self._new_rows.append(row)
@@ -117,7 +119,7 @@ class Stream:
         self.folder.save(self.kept_id, state, firsts)
 
     @classmethod
-    def kept_in(cls, folder: Folder, kept_id: int, state: State, *, keep_trimmed: bool) -> Stream:
+    def kept_in(cls, folder: Folder, kept_id: int, state: SavedStream, *, keep_trimmed: bool) -> StoredStream:
         """Return the stream that `save` and `save_records` have kept in *folder*."""
         stream = cls(**state["facts"])
         with stream.lock:
@@ -133,12 +135,12 @@ class Stream:
             for shard, (_, _, trimmed) in zip(stream.shards, state["shards"], strict=True):
                 shard.trim_to(trimmed, keep=keep_trimmed)
         for name, created_s, active_ms, gone_ms in state["consumers"]:
-            stream.consumers.restore(Consumer(name, stream.arn, created_s, active_ms, gone_ms))
+            stream.consumers.restore(RegisteredConsumer(name, stream.arn, created_s, active_ms, gone_ms))
         stream.changed_ms = state["facts"]["changed_ms"]
         stream.folder = folder
         return stream
 
-    def listed_shards(self, now_ms: int, hide_children_s: float) -> list[Shard]:
+    def listed_shards(self, now_ms: int, hide_children_s: float) -> list[StoredShard]:
         """Return the shards that a listing shows: open ones, and closed ones within retention, unless they are hidden yet."""
         horizon_ms, newest_ms = self.horizon_ms(now_ms), now_ms - round(hide_children_s * 1000)
         return [
@@ -149,7 +151,7 @@ class Stream:
             and (not shard.parents or shard.opened_ms <= newest_ms)
         ]
 
-    def find_shard(self, shard_id: str, now_ms: int) -> Shard | None:
+    def find_shard(self, shard_id: str, now_ms: int) -> StoredShard | None:
         """Return the shard with that id if it is open or closed within retention, else None."""
         shard = self._by_id.get(shard_id)
         if shard is None or shard.closed_ms is None or shard.closed_ms >= self.horizon_ms(now_ms):
@@ -162,12 +164,12 @@ class Stream:
         return shard is not None and shard.opened_s == opened_s
 
     def open_shards_in(
-        self, hash_ranges: list[tuple[int, int]], parents: tuple[Shard, ...], opened_s: int, now_ms: int
-    ) -> list[Shard]:
+        self, hash_ranges: list[tuple[int, int]], parents: tuple[StoredShard, ...], opened_s: int, now_ms: int
+    ) -> list[StoredShard]:
         """Close the *parents* and open a shard for each of *hash_ranges*, which they covered."""
         self._openings.append((hash_ranges, [parent.index for parent in parents], opened_s, now_ms))
         opened = [
-            Shard(len(self.shards) + i, hash_range, parents, opened_s, now_ms, self.lock)
+            StoredShard(len(self.shards) + i, hash_range, parents, opened_s, now_ms, self.lock)
             for i, hash_range in enumerate(hash_ranges)
         ]
         self.shards.extend(opened)
@@ -197,7 +199,7 @@ class Stream:
         self.strategy = strategy
         self.save()
 
-    def route(self, hash_key: int) -> Shard:
+    def route(self, hash_key: int) -> StoredShard:
         """Return the open shard for *hash_key*, or the next one in turn if the strategy is AUTO."""
         if self.strategy == "AUTO":
             self._turn += 1
@@ -217,12 +219,12 @@ class Store:
     def __init__(self, folder: Folder | None = None, *, keep_trimmed: bool = True) -> None:
         self._lock = threading.Lock()
         self._folder = folder
-        self._streams: dict[str, Stream] = {}
-        self._deleting: list[Stream] = []
+        self._streams: dict[str, StoredStream] = {}
+        self._deleting: list[StoredStream] = []
         self._last_opened_s = 0
         if folder is not None:
             for kept in folder.streams():
-                stream = Stream.kept_in(folder, *kept, keep_trimmed=keep_trimmed)
+                stream = StoredStream.kept_in(folder, *kept, keep_trimmed=keep_trimmed)
                 self._streams[stream.arn] = stream
             opened_s = (stream.last_opened_s for stream in self._streams.values())
             self._last_opened_s = max([folder.last_opened_s(), *opened_s])
@@ -241,7 +243,7 @@ class Store:
             self._last_opened_s = max(now_ms // 1000, self._last_opened_s + 1)
             return self._last_opened_s
 
-    def create(self, stream: Stream, shard_count: int) -> None:
+    def create(self, stream: StoredStream, shard_count: int) -> None:
         """Add *stream* with *shard_count* shards that share the hash keys evenly."""
         opened_s = self.next_opened_s(stream.created_ms)
         stream.open_shards_in(even_ranges(shard_count), (), opened_s, stream.created_ms)
@@ -265,13 +267,13 @@ class Store:
         for stream in gone:
             self.delete(stream)
 
-    def delete_at(self, stream: Stream, gone_ms: int) -> None:
+    def delete_at(self, stream: StoredStream, gone_ms: int) -> None:
         """Begin to delete *stream*: it is there until *gone_ms*."""
         with self._lock:
             stream.deleting_ms = gone_ms
             self._deleting.append(stream)
 
-    def delete(self, stream: Stream) -> None:
+    def delete(self, stream: StoredStream) -> None:
         with self._lock:
             self._streams.pop(stream.arn, None)
         with stream.lock:
@@ -287,7 +289,7 @@ class Store:
         for stream in streams:
             stream.wake()
 
-    def get(self, arn: str) -> Stream:
+    def get(self, arn: str) -> StoredStream:
         """Return the stream with this ARN; raise a ResourceNotFoundException if it does not exist."""
         with self._lock:
             stream = self._streams.get(arn)
@@ -298,7 +300,7 @@ class Store:
             raise stream_not_found(parts[5].removeprefix("stream/"), parts[4])
         return stream
 
-    def list(self, region: str, account_id: str) -> list[Stream]:
+    def list(self, region: str, account_id: str) -> list[StoredStream]:
         """Return the streams of one region and account, by name."""
         prefix = stream_arn(region, account_id, "")
         with self._lock:

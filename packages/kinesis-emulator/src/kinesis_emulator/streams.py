@@ -8,7 +8,7 @@ from kinesis_emulator.errors import AwsError, invalid_argument, validation
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import status_of
-from kinesis_emulator.store import DistributionStrategy, Stream
+from kinesis_emulator.store import DistributionStrategy, StoredStream
 
 MAX_RETENTION_HOURS = 8760
 _ON_DEMAND_SHARDS = 4
@@ -17,7 +17,7 @@ _ON_DEMAND_SHARDS = 4
 def create_stream(service: Service, request: Request) -> None:
     name = request.name("StreamName")
     mode = _mode(request)
-    stream = Stream(
+    stream = StoredStream(
         name,
         request.region,
         service.account_of(request),
@@ -61,7 +61,7 @@ def delete_stream(service: Service, request: Request) -> None:
     delete(service, stream)
 
 
-def delete(service: Service, stream: Stream) -> None:
+def delete(service: Service, stream: StoredStream) -> None:
     """Delete *stream*, once it was DELETING for its time."""
     if stream.deleting_ms is None:
         now_ms = service.now_ms()
@@ -109,12 +109,12 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
     }
 
 
-def _is_creating(service: Service, stream: Stream) -> bool:
+def _is_creating(service: Service, stream: StoredStream) -> bool:
     """Return whether a description of *stream* shows no shards."""
     return status_of(stream, service.settings, service.now_ms()) == "CREATING"
 
 
-def _facts(service: Service, stream: Stream) -> dict[str, Any]:
+def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:
     facts = {
         "StreamName": stream.name,
         "StreamARN": stream.arn,
@@ -151,7 +151,7 @@ def list_streams(service: Service, request: Request) -> dict[str, Any]:
     return response
 
 
-def _summary(service: Service, stream: Stream) -> dict[str, Any]:
+def _summary(service: Service, stream: StoredStream) -> dict[str, Any]:
     names = ("StreamName", "StreamARN", "StreamStatus", "StreamModeDetails", "StreamCreationTimestamp")
     facts = _facts(service, stream)
     return {name: facts[name] for name in names}
@@ -207,7 +207,7 @@ def _strategy(request: Request) -> DistributionStrategy:
     )
 
 
-def distribute(stream: Stream, strategy: DistributionStrategy) -> None:
+def distribute(stream: StoredStream, strategy: DistributionStrategy) -> None:
     """Change who chooses the shards of new records: keys or Kinesis. Only on-demand streams have a strategy."""
     if stream.mode != "ON_DEMAND":
         raise invalid_argument(

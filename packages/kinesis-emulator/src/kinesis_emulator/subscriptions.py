@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from kinesis_emulator.consumers import Consumer, ShardSubscription
+from kinesis_emulator.consumers import RegisteredConsumer, ShardSubscription
 from kinesis_emulator.errors import (
     AwsError,
     consumer_not_found,
@@ -14,12 +14,12 @@ from kinesis_emulator.errors import (
     validation,
 )
 from kinesis_emulator.faults import CutConnectionError, EventFault
-from kinesis_emulator.iterators import ShardOffset
+from kinesis_emulator.iterators import LogPosition
 from kinesis_emulator.reads import (
     START_TYPES,
-    Page,
+    GivenStart,
     PageSize,
-    Start,
+    ReadPage,
     encode_page,
     known_shard,
     next_page,
@@ -28,9 +28,9 @@ from kinesis_emulator.reads import (
 from kinesis_emulator.registration import find_consumer
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.shards import Shard
-from kinesis_emulator.store import Stream
-from kinesis_emulator.wire_formats import FORMATS, JSON, WireFormat, event_frame, exception_frame
+from kinesis_emulator.shards import StoredShard
+from kinesis_emulator.store import StoredStream
+from kinesis_emulator.wire_formats import FORMATS, JSON, BodyFormat, event_frame, exception_frame
 
 _LONGEST_WAIT_S = 0.25
 """The maximum time until a subscription notices that its client has left, or that the clock has moved."""
@@ -56,17 +56,19 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
     )
 
 
-def _start(request: Request) -> Start:
+def _start(request: Request) -> GivenStart:
     given = request.member("StartingPosition")
     if not given.params:
         raise validation("StartingPosition", None, "Member must not be null")
     kind = given.choice("Type", START_TYPES)
-    return Start(
+    return GivenStart(
         request.action, kind, given.optional_text("SequenceNumber"), given.optional_time_ms("Timestamp")
     )
 
 
-def _admit(service: Service, stream: Stream, consumer: Consumer, shard_id: str, now_s: float) -> None:
+def _admit(
+    service: Service, stream: StoredStream, consumer: RegisteredConsumer, shard_id: str, now_s: float
+) -> None:
     if not consumer.rates[shard_id].take(service.settings.limits.subscribe_calls_per_s, now_s):
         raise AwsError(
             "LimitExceededException",
@@ -75,7 +77,7 @@ def _admit(service: Service, stream: Stream, consumer: Consumer, shard_id: str, 
         )
 
 
-def _check_active(stream: Stream, consumer: Consumer, now_ms: int) -> None:
+def _check_active(stream: StoredStream, consumer: RegisteredConsumer, now_ms: int) -> None:
     if consumer.status(now_ms) != "ACTIVE":
         raise AwsError(
             "ResourceInUseException",
@@ -85,7 +87,7 @@ def _check_active(stream: Stream, consumer: Consumer, now_ms: int) -> None:
 
 
 def _check_resubscription(
-    service: Service, stream: Stream, consumer: Consumer, shard_id: str, now_s: float
+    service: Service, stream: StoredStream, consumer: RegisteredConsumer, shard_id: str, now_s: float
 ) -> None:
     """Refuse a new subscription until `resubscribe_after_s` has passed since the last one began, even when that one has ended."""
     last = consumer.subscriptions.get(shard_id)
@@ -103,12 +105,12 @@ class Subscription:
     def __init__(
         self,
         service: Service,
-        stream: Stream,
-        shard: Shard,
-        consumer: Consumer,
+        stream: StoredStream,
+        shard: StoredShard,
+        consumer: RegisteredConsumer,
         subscription: ShardSubscription,
-        position: ShardOffset,
-        wire_format: WireFormat = JSON,
+        position: LogPosition,
+        wire_format: BodyFormat = JSON,
     ) -> None:
         self.fault: EventFault | None = None
         self._service = service
@@ -211,7 +213,7 @@ class Subscription:
             return b""
         return self._event_of(page, now_s)
 
-    def _event_of(self, page: Page, now_s: float) -> bytes:
+    def _event_of(self, page: ReadPage, now_s: float) -> bytes:
         shard, rate = self._shard, self._service.settings.limits.subscribe_bytes_per_s
         if rate is not None:
             self._free_s = now_s + shard.records.data_bytes(page.start, page.stop) / rate

@@ -21,7 +21,7 @@ _DATA, _TIME = "Data", "Timestamp"
 
 
 @dataclass(frozen=True)
-class WireFormat:
+class BodyFormat:
     """A format of bodies. Requests and responses of a call have the same one."""
 
     name: Literal["json", "cbor"]
@@ -51,7 +51,7 @@ class WireFormat:
         return self._encode(body) if body else body
 
 
-def find_format(content_type: str) -> WireFormat:
+def find_format(content_type: str) -> BodyFormat:
     """Return the format of a request with *content_type*."""
     return CBOR if "cbor" in content_type.lower() else JSON
 
@@ -101,8 +101,8 @@ def _from_json(name: str, value: Any) -> Any:
 
 # The event type of JSON is the content type of the message, not "application/x-amz-json-1.1" as for the call. AWS's code generator
 # for the protocol (smithy-rs, awsJson) and kinesis-local use it; botocore reads neither.
-JSON = WireFormat("json", "application/x-amz-json-1.1", "application/json", json.loads, lambda body: body)
-CBOR = WireFormat("cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", _from_cbor, _to_cbor)
+JSON = BodyFormat("json", "application/x-amz-json-1.1", "application/json", json.loads, lambda body: body)
+CBOR = BodyFormat("cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", _from_cbor, _to_cbor)
 FORMATS = {found.name: found for found in (JSON, CBOR)}
 
 
@@ -129,7 +129,7 @@ def _encode_header(name: str, value: str) -> bytes:
     return struct.pack(f"!B{len(raw_name)}sBH", len(raw_name), raw_name, _TEXT, len(raw_value)) + raw_value
 
 
-def event_frame(event_type: str, payload: bytes, wire_format: WireFormat = JSON) -> bytes:
+def event_frame(event_type: str, payload: bytes, wire_format: BodyFormat = JSON) -> bytes:
     """
     Return the frame of an event, whose *payload* is JSON, in *wire_format*.
 
@@ -139,7 +139,7 @@ def event_frame(event_type: str, payload: bytes, wire_format: WireFormat = JSON)
     return encode_frame(headers, wire_format.encode(payload))
 
 
-def exception_frame(code: str, message: str, wire_format: WireFormat = JSON) -> bytes:
+def exception_frame(code: str, message: str, wire_format: BodyFormat = JSON) -> bytes:
     """Return the frame of an error that ends the event stream."""
     headers = {":exception-type": code, ":content-type": wire_format.event_type, ":message-type": "exception"}
     return encode_frame(headers, wire_format.encode(json.dumps({"message": message}).encode()))

@@ -20,8 +20,8 @@ from kinesis_emulator.errors import (
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.shards import Shard
-from kinesis_emulator.store import MAX_HASH_KEY, Stream
+from kinesis_emulator.shards import StoredShard
+from kinesis_emulator.store import MAX_HASH_KEY, StoredStream
 
 _TIDY_EVERY_MS = 60_000
 
@@ -65,7 +65,7 @@ def put_records(service: Service, request: Request) -> dict[str, Any]:
     return _with_encryption(stream, {"FailedRecordCount": failed, "Records": results})
 
 
-def _finish(service: Service, stream: Stream) -> None:
+def _finish(service: Service, stream: StoredStream) -> None:
     """Keep the new records, and remove the oldest from time to time: a stream without readers must not grow for ever."""
     stream.save_records()
     settings, now_ms = service.settings, service.now_ms()
@@ -77,7 +77,7 @@ def _finish(service: Service, stream: Stream) -> None:
         stream.save()
 
 
-def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:
+def _put_one(service: Service, stream: StoredStream, entry: Entry) -> dict[str, str]:
     shard = stream.route(entry.hash_key)
     if not _admit(service, shard, entry):
         return {
@@ -87,7 +87,7 @@ def _put_one(service: Service, stream: Stream, entry: Entry) -> dict[str, str]:
     return {"SequenceNumber": append(service, stream, shard, entry), "ShardId": shard.shard_id}
 
 
-def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
+def _entries(limits: Limits, stream: StoredStream, records: Any) -> list[Entry]:
     if not isinstance(records, list):
         raise validation("Records", None, "Member must not be null")
     most = limits.put_records_max_records
@@ -103,7 +103,7 @@ def _entries(limits: Limits, stream: Stream, records: Any) -> list[Entry]:
     return entries
 
 
-def _entry(stream: Stream, record: Any, path: str) -> Entry:
+def _entry(stream: StoredStream, record: Any, path: str) -> Entry:
     if not isinstance(record, dict):
         raise AwsError("SerializationException", "A record is not a structure.")
     data, key, explicit = (_member(record, name) for name in ("Data", "PartitionKey", "ExplicitHashKey"))
@@ -156,7 +156,7 @@ def _explicit_hash_key(text: str) -> int:
     return int(text)
 
 
-def _check_size(limits: Limits, stream: Stream, entry: Entry, path: str = "") -> None:
+def _check_size(limits: Limits, stream: StoredStream, entry: Entry, path: str = "") -> None:
     most = stream.max_record_kib * 1024
     if not limits.enforce_record_size or entry.size <= most:
         return
@@ -172,7 +172,7 @@ def _check_size(limits: Limits, stream: Stream, entry: Entry, path: str = "") ->
     )
 
 
-def _check_ordering(stream: Stream, text: str | None) -> None:
+def _check_ordering(stream: StoredStream, text: str | None) -> None:
     """Refuse a number that no shard of *stream* has. Numbers of a shard always increase, so no other check is needed."""
     if text is None:
         return
@@ -185,7 +185,7 @@ def _check_ordering(stream: Stream, text: str | None) -> None:
         )
 
 
-def _admit(service: Service, shard: Shard, entry: Entry) -> bool:
+def _admit(service: Service, shard: StoredShard, entry: Entry) -> bool:
     """Count the record against its shard's rates. Return False if it exceeds them."""
     limits, rates = service.settings.limits, shard.rates
     if limits.write_records_per_s is None and limits.write_bytes_per_s is None:
@@ -207,8 +207,8 @@ def _arrival_ms(service: Service) -> int:
 
 def append(
     service: Service,
-    stream: Stream,
-    shard: Shard,
+    stream: StoredStream,
+    shard: StoredShard,
     entry: Entry,
     arrived_ms: int | None = None,
     omit: Collection[str] = (),
@@ -233,5 +233,5 @@ def append(
     return number
 
 
-def _with_encryption(stream: Stream, response: dict[str, Any]) -> dict[str, Any]:
+def _with_encryption(stream: StoredStream, response: dict[str, Any]) -> dict[str, Any]:
     return response if stream.encryption == "NONE" else {**response, "EncryptionType": stream.encryption}

@@ -19,7 +19,7 @@ BLOCK_BYTES = 4 * 1024 * 1024
 BLOCK_ROWS = 1000
 """Rows of a block if Spark passes rows. They are in memory already."""
 
-Values = list[Any]
+RowValues = list[Any]
 
 
 @frozen
@@ -119,11 +119,11 @@ def _pick_columns(found: Sequence[Any], columns: Columns) -> list[Any]:
     return [None if index is None else found[index] for index in indexes]
 
 
-def _values(column: pa.Array | None) -> Values | None:
+def _values(column: pa.Array | None) -> RowValues | None:
     if column is None:
         return None
     try:
-        values: Values = column.to_pylist()
+        values: RowValues = column.to_pylist()
     except UnicodeDecodeError:  # a string of Spark may hold any bytes; _decode names the row
         values = _raw(column).to_pylist()
     return values
@@ -135,7 +135,7 @@ def _raw(column: pa.Array) -> pa.Array:
     return column.cast(kind.replace("string", "binary")) if kind in ("string", "large_string") else column
 
 
-def _block(first: int, values: Sequence[Values | None]) -> Block:
+def _block(first: int, values: Sequence[RowValues | None]) -> Block:
     data, partition_keys, explicit_hash_keys, stream_names = values
     assert data is not None  # noqa: S101 - find_columns refuses a frame without it
     _check_no_null(DATA, data, first, "Leave these rows out, for example with .where('data IS NOT NULL').")
@@ -150,7 +150,7 @@ def _block(first: int, values: Sequence[Values | None]) -> Block:
     )
 
 
-def _check_no_null(column: str, values: Values, first: int, remedy: str) -> None:
+def _check_no_null(column: str, values: RowValues, first: int, remedy: str) -> None:
     if None in values:
         found = values.index(None)
         raise InvalidRecordError(
@@ -160,18 +160,18 @@ def _check_no_null(column: str, values: Values, first: int, remedy: str) -> None
         )
 
 
-def _kind(values: Values) -> type:
+def _kind(values: RowValues) -> type:
     """Return the type of the values that are not null: a column of Spark has one type."""
     return type(next((value for value in values if value is not None), None))
 
 
-def _as_bytes(values: Values) -> list[bytes]:
+def _as_bytes(values: RowValues) -> list[bytes]:
     if _kind(values) is bytes:
         return values
     return [value.encode() if isinstance(value, str) else bytes(value) for value in values]
 
 
-def _as_text(column: str, values: Values | None, first: int) -> Values | None:
+def _as_text(column: str, values: RowValues | None, first: int) -> RowValues | None:
     if values is None or _kind(values) is str:
         return values
     return [_decode(column, value, first + index) for index, value in enumerate(values)]
@@ -190,5 +190,5 @@ def _decode(column: str, value: bytes | str | None, row: int) -> str | None:
         ) from None
 
 
-def _pick_values(values: Values | None, indexes: Sequence[int]) -> Values | None:
+def _pick_values(values: RowValues | None, indexes: Sequence[int]) -> RowValues | None:
     return None if values is None else [values[index] for index in indexes]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kinesis_core.aws import Consumer
 
 
-class Consumers:
+class QueryConsumers:
     """The ACTIVE consumers of a query, on the driver."""
 
     def __init__(self, connection: Connection, options: FanOutOptions) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kinesis_core.leases import LeasePublisher
     from kinesis_core.planning import BatchGate, PlanAhead, Planner
-    from spark_kinesis_source.fan_out import Consumers
+    from spark_kinesis_source.fan_out import QueryConsumers
     from spark_kinesis_source.options import SourceOptions
 
 Json = dict[str, Any]
@@ -42,7 +42,7 @@ class StreamReader(DataSourceStreamReader):
         self._gate: BatchGate | None = None
         self._ahead: PlanAhead | None = None
         self._publisher: LeasePublisher | None = None
-        self._consumers: Consumers | None = None
+        self._consumers: QueryConsumers | None = None
         self._initial: Offset | None = None
 
     def __reduce__(self) -> tuple[Callable[[ReadTask], ReadTask], tuple[ReadTask]]:
@@ -51,13 +51,13 @@ class StreamReader(DataSourceStreamReader):
     @property
     def planner(self) -> Planner:
         if self._opened is None:
-            from spark_kinesis_source.fan_out import Consumers
+            from spark_kinesis_source.fan_out import QueryConsumers
             from spark_kinesis_source.planner_factory import open_planner, open_publisher
 
             planner = open_planner(self.options, is_planned_once=self.may_be_planned_once)
             self._publisher = open_publisher(self.options)
             if self.options.fan_out is not None:
-                self._consumers = Consumers(self.options.connection, self.options.fan_out)
+                self._consumers = QueryConsumers(self.options.connection, self.options.fan_out)
             self._opened = planner
         return self._opened
 

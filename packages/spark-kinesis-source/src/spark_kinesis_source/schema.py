@@ -16,13 +16,13 @@ from pyspark.sql.types import (
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options import TABLE_COLUMN, as_metadata, is_table_column, options_in_metadata
-from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, Kind, find_columns
+from kinesis_core.reading import COLUMNS, DEFAULT_COLUMNS, ColumnKind, find_columns
 
-SPARK_TYPES: dict[Kind, DataType] = {
-    Kind.BINARY: BinaryType(),
-    Kind.STRING: StringType(),
-    Kind.TIMESTAMP: TimestampType(),
-    Kind.LONG: LongType(),
+SPARK_TYPES: dict[ColumnKind, DataType] = {
+    ColumnKind.BINARY: BinaryType(),
+    ColumnKind.STRING: StringType(),
+    ColumnKind.TIMESTAMP: TimestampType(),
+    ColumnKind.LONG: LongType(),
 }
 
 

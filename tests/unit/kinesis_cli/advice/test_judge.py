@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kinesis_cli.advice import (
-    Advice,
     Fine,
     HotKey,
     LeftToKinesis,
     Merge,
+    Recommendation,
     Scale,
     Split,
     SplitInTheMiddle,
@@ -24,7 +24,9 @@ LOW = [(1000, 4500), (2000, 3000), (3000, 1500)]
 """Traffic at three hash keys near the start of all of them, at 900 records/s."""
 
 
-def judged(*samples: Sample | None, is_on_demand: bool = False, is_auto: bool = False) -> list[Advice]:
+def judged(
+    *samples: Sample | None, is_on_demand: bool = False, is_auto: bool = False
+) -> list[Recommendation]:
     shards = even_shards(len(samples))
     return advise(summary(is_on_demand=is_on_demand, is_auto=is_auto), shards, by_shard(shards, *samples))
 

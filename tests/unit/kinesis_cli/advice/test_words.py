@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 from kinesis_cli.advice import (
-    Advice,
     AwsCli,
     Fine,
     HotKey,
     LeftToKinesis,
     Merge,
+    Recommendation,
     Report,
     Scale,
     Split,
@@ -55,7 +55,7 @@ CALLS = AwsCli(ARN, "eu-west-1")
         (Fine(), None),
     ],
 )
-def test_calls(advice: Advice, call: str | None) -> None:
+def test_calls(advice: Recommendation, call: str | None) -> None:
     """Advice that a call carries out has that call, and other advice has none."""
     words, printed = explain(advice, CALLS)
     where = f"--stream-arn {ARN} --region eu-west-1"
@@ -93,7 +93,7 @@ def test_keys_do_not_control_the_terminal() -> None:
     assert len(show_key("x" * 256)) == 60
 
 
-def report(*advice: Advice) -> Report:
+def report(*advice: Recommendation) -> Report:
     shards = even_shards(2)
     samples = by_shard(
         shards, sample(900, {"big\x1b": 8000, "small": 1000, "rare": 1}), sample(100, {"other": 9})

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 from attrs import define
 
-from kinesis_cli.copying import RecordWriter, copy_parts
-from kinesis_cli.copying.parts import Part
+from kinesis_cli.copying import CopyWriter, copy_parts
+from kinesis_cli.copying.parts import CopyPart
 from kinesis_cli.ending import IncompleteError
 from kinesis_cli.output import ProgressLine
 from kinesis_cli.stopping import Stopping
@@ -31,8 +31,8 @@ class Producer:
         return Totals()
 
 
-def parts() -> Iterator[Part]:
-    yield Part(Batch({}, "orders", [], lambda _groups, _data, _page_bytes: iter(()), dict), 0)
+def parts() -> Iterator[CopyPart]:
+    yield CopyPart(Batch({}, "orders", [], lambda _groups, _data, _page_bytes: iter(()), dict), 0)
     raise OptionError("The batch ends before it begins.")
 
 
@@ -41,5 +41,5 @@ def test_a_wrong_span(written: int, error: type[Exception], capsys: pytest.Captu
     """An error of usage says that nothing was done. Once records are copied they are counted, and the copy is incomplete."""
     producer = cast(Any, Producer(written))
     with Stopping() as stopping, ProgressLine() as progress, pytest.raises(error, match="before it begins"):
-        copy_parts(parts(), RecordWriter(producer, print), producer, progress, stopping)
+        copy_parts(parts(), CopyWriter(producer, print), producer, progress, stopping)
     assert ("3 records copied to teas" in capsys.readouterr().err) == bool(written)

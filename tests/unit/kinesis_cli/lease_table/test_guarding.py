@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lease_table import Life, Worker, check_release, check_reset
+from kinesis_cli.lease_table import Life, SeenWorker, check_release, check_reset
 
-ONE, TWO = Worker("one", 2, Life.RUNNING), Worker("two", 1, Life.SILENT)
-FRESH = Worker("three", 0, Life.REPORTED, report_age_s=12)
-UNKNOWN = Worker("four", 1, Life.UNKNOWN)
+ONE, TWO = SeenWorker("one", 2, Life.RUNNING), SeenWorker("two", 1, Life.SILENT)
+FRESH = SeenWorker("three", 0, Life.REPORTED, report_age_s=12)
+UNKNOWN = SeenWorker("four", 1, Life.UNKNOWN)
 
 
 def test_a_reset_needs_silence() -> None:

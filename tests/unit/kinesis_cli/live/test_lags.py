@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.lag import ReaderLag, ShardLag, State, StreamLag
-from kinesis_cli.live import Reader, readers_by
+from kinesis_cli.live import LiveReader, readers_by
 
 CURRENT = ShardLag("shardId-0", State.CURRENT, 0)
 BEHIND = ShardLag("shardId-1", State.BEHIND, 4000)
@@ -18,20 +18,20 @@ FINISHED = ShardLag("shardId-3", State.FINISHED, 0)
     [
         (
             ReaderLag(reader="a", kind="spark", shards=[CURRENT, FINISHED]),
-            Reader("a", "checkpoint", 0, "current"),
+            LiveReader("a", "checkpoint", 0, "current"),
         ),
         (
             ReaderLag(reader="a", kind="awslabs", shards=[CURRENT, BEHIND, FINISHED]),
-            Reader("a", "checkpoint", 4000, "behind in 1 of 2 shards"),
+            LiveReader("a", "checkpoint", 4000, "behind in 1 of 2 shards"),
         ),
         (
             ReaderLag(reader="a", kind="application", shards=[BEHIND, EXPIRED]),
-            Reader("a", "application", 90_000, "records lost in 1 of 2 shards"),
+            LiveReader("a", "application", 90_000, "records lost in 1 of 2 shards"),
         ),
-        (ReaderLag(reader="a", kind="", problem="no table"), Reader("a", "unknown", None, "no table")),
+        (ReaderLag(reader="a", kind="", problem="no table"), LiveReader("a", "unknown", None, "no table")),
     ],
 )
-def test_a_reader(measured: ReaderLag, shown: Reader) -> None:
+def test_a_reader(measured: ReaderLag, shown: LiveReader) -> None:
     """The worst thing is shown: a problem, lost records, then lag."""
     asked = []
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kinesis_cli.live import KinesisSource, Reader, StreamView
+from kinesis_cli.live import KinesisSource, LiveReader, StreamView
 from kinesis_core import (
     AccessDeniedError,
     KinesisError,
@@ -189,8 +189,8 @@ def test_consumers(kinesis: WatchedKinesis) -> None:
     for consumer in ("fraud", "billing"):
         kinesis.emulator.register_consumer("orders", consumer)
     assert kinesis.see_later().readers == (
-        Reader("billing", FAN_OUT, status="ACTIVE"),
-        Reader("fraud", FAN_OUT, status="ACTIVE"),
+        LiveReader("billing", FAN_OUT, status="ACTIVE"),
+        LiveReader("fraud", FAN_OUT, status="ACTIVE"),
     )
     kinesis.emulator.deregister_consumer("orders", "fraud")
     kinesis.emulator.deregister_consumer("orders", "billing")
@@ -203,18 +203,20 @@ def test_consumers_that_may_not_be_listed(kinesis: WatchedKinesis) -> None:
     kinesis.emulator.settings.deny = {"ListStreamConsumers"}
     view = kinesis.see()
     assert shards(view) == [0, 1]
-    assert view.readers == (Reader("1 consumer", FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
+    assert view.readers == (
+        LiveReader("1 consumer", FAN_OUT, status="kinesis:ListStreamConsumers is denied"),
+    )
 
 
 def test_readers(kinesis: WatchedKinesis) -> None:
     """The lag of readers is measured every five seconds, and they come before the consumers. An error is raised, and passes."""
     asked: list[str] = []
 
-    def readers_of(stream: str) -> Sequence[Reader]:
+    def readers_of(stream: str) -> Sequence[LiveReader]:
         asked.append(stream)
         if len(asked) == 2:
             raise ThrottledError("slow down")
-        return [Reader("job", "checkpoint", len(asked))]
+        return [LiveReader("job", "checkpoint", len(asked))]
 
     kinesis.readers_of = readers_of
     kinesis.emulator.register_consumer("orders", "billing")
@@ -223,7 +225,7 @@ def test_readers(kinesis: WatchedKinesis) -> None:
     assert asked == ["orders"]
     with pytest.raises(ThrottledError):
         kinesis.see()
-    assert kinesis.see().readers[0] == Reader("job", "checkpoint", 3)
+    assert kinesis.see().readers[0] == LiveReader("job", "checkpoint", 3)
 
 
 def _no_call(*_: object) -> Connection:

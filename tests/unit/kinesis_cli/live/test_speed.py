@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.live import Reader, Speeds
+from kinesis_cli.live import LiveReader, Speeds
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_speeds(lags: list[int], speed: float | None) -> None:
     """A reader with an even lag keeps up, one whose lag grows with time stands still, one whose lag falls catches up."""
     speeds = Speeds()
     for second, lag_ms in enumerate(lags):
-        speeds.note([Reader("billing", "checkpoint", lag_ms)], 1000 * second)
+        speeds.note([LiveReader("billing", "checkpoint", lag_ms)], 1000 * second)
     assert speeds.of("billing") == (None if speed is None else pytest.approx(speed))
 
 
@@ -30,7 +30,7 @@ def test_the_last_minute_counts() -> None:
     speeds = Speeds()
     for second in range(120):
         lag_ms = 1000 * min(second, 60)
-        speeds.note([Reader("billing", "checkpoint", lag_ms)], 1000 * second)
+        speeds.note([LiveReader("billing", "checkpoint", lag_ms)], 1000 * second)
     assert speeds.of("billing") == pytest.approx(1, abs=0.02)
 
 
@@ -38,5 +38,5 @@ def test_readers_without_a_lag() -> None:
     """A reader whose lag is not known has no speed."""
     speeds = Speeds()
     for second in range(11):
-        speeds.note([Reader("fan-out", "enhanced fan-out")], 1000 * second)
+        speeds.note([LiveReader("fan-out", "enhanced fan-out")], 1000 * second)
     assert speeds.of("fan-out") is None

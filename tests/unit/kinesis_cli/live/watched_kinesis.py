@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from attrs import define, evolve, field
 
-from kinesis_cli.live import KinesisSource, Reader, ReadersOf, StreamView, no_readers
+from kinesis_cli.live import KinesisSource, LiveReader, ReadersOf, StreamView, no_readers
 from kinesis_core.aws import Connection, RetryPolicy
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, Request, Settings
@@ -34,7 +34,7 @@ class WatchedKinesis:
     def _make_source(self) -> KinesisSource:
         return KinesisSource(self._connect, self._connect_to_account, self._readers_of, self.clock)
 
-    def _readers_of(self, name: str) -> Sequence[Reader]:
+    def _readers_of(self, name: str) -> Sequence[LiveReader]:
         return self.readers_of(name)
 
     def _connect(self, name: str) -> Connection:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.putting import LineSplitter, Rows
+from kinesis_cli.putting import LineRows, LineSplitter
 
 
-def split(*blocks: bytes, **settings: object) -> list[Rows]:
+def split(*blocks: bytes, **settings: object) -> list[LineRows]:
     splitter = LineSplitter(**settings)  # type: ignore[arg-type]
     found = [*(splitter.feed(block) for block in blocks), splitter.finish()]
     return [rows for rows in found if rows.data or rows.refused or rows.empty]
 
 
-def numbered(rows: list[Rows]) -> list[tuple[int, bytes]]:
+def numbered(rows: list[LineRows]) -> list[tuple[int, bytes]]:
     return [pair for each in rows for pair in zip(each.numbers, each.data, strict=True)]
 
 

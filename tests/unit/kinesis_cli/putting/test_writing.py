@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from attrs import define, field
 
-from kinesis_cli.putting import Rows, RowWriter, parse_key
+from kinesis_cli.putting import LineRows, RowWriter, parse_key
 from kinesis_core import InvalidRecordError, PutError
 
 
@@ -37,8 +37,8 @@ class Producer:
         )
 
 
-def rows(*data: bytes, source: str = "") -> Rows:
-    return Rows(source, range(1, len(data) + 1), data)
+def rows(*data: bytes, source: str = "") -> LineRows:
+    return LineRows(source, range(1, len(data) + 1), data)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_broken_producer(writer: RowWriter, producer: Producer) -> None:
 
 def test_summary(writer: RowWriter) -> None:
     """The last line counts what happened, and names lines that were not written."""
-    writer.write(Rows("", (1, 4), (b"a", b"bad"), refused={3: "is too long"}, empty=1))
+    writer.write(LineRows("", (1, 4), (b"a", b"bad"), refused={3: "is too long"}, empty=1))
     assert writer.counts.summary("orders", 1, 2) == (
         "1 record written to orders, 2 not written (lines 3, 4), 1 empty line skipped, "
         "2 sent again, which may be in the stream twice"
@@ -108,5 +108,5 @@ def test_summary(writer: RowWriter) -> None:
 def test_files_are_named(writer: RowWriter) -> None:
     """A line of a file has the file's name, and a whole file only that."""
     writer.write(rows(b"bad", source="a.jsonl"))
-    writer.write(Rows("b.bin", (0,), (b"bad",)))
+    writer.write(LineRows("b.bin", (0,), (b"bad",)))
     assert writer.counts.places == ["a.jsonl:1", "b.bin"]

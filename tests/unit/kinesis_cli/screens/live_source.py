@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from kinesis_cli.live import Reader, ShardLine, StreamLine, StreamView
+from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
 from kinesis_cli.traffic import Sample
 from kinesis_core.model import HASH_KEYS, StreamSummary
 from support.lineages import name
@@ -35,9 +35,9 @@ def view_of(stream: str) -> StreamView:
         for number, load in enumerate(_LOADS)
     )
     readers = (
-        Reader("billing", "application", 850),
-        Reader("reports", "checkpoint", 754_000),
-        Reader("fraud", "enhanced fan-out", status="ACTIVE"),
+        LiveReader("billing", "application", 850),
+        LiveReader("reports", "checkpoint", 754_000),
+        LiveReader("fraud", "enhanced fan-out", status="ACTIVE"),
     )
     return StreamView(summary_of(stream, count, consumers=1), AT_MS, shards, readers)
 

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 from textual.pilot import Pilot
 
-from kinesis_cli.live import Source
+from kinesis_cli.live import ViewSource
 from kinesis_cli.screens import Top
 from support.waiting import PATIENCE_S
 
@@ -45,7 +45,7 @@ async def _no_limit() -> AsyncIterator[None]:
 
 
 def run(
-    source: Source,
+    source: ViewSource,
     stream: str | None,
     script: Callable[[Seen], Awaitable[object]],
     size: tuple[int, int] = SIZE,

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from kinesis_consumer.delivery.positions import (
-    Emptiness,
+    LeaseEmptiness,
     OpenBatch,
     describe_batch,
     describe_emptiness,
@@ -33,8 +33,8 @@ def test_descriptions_are_written_as_released() -> None:
     written = {
         "pendingBatch": [LEASE.pending_batch, describe_batch(OLDEST, LeaseCheckpoint("7"), LAST)],
         "emptyUntil": [
-            describe_emptiness(LAST, Emptiness(1_790_000_000_000, 24)),
-            describe_emptiness(OLDEST, Emptiness(1, 8760)),
+            describe_emptiness(LAST, LeaseEmptiness(1_790_000_000_000, 24)),
+            describe_emptiness(OLDEST, LeaseEmptiness(1, 8760)),
         ],
     }
     assert json.dumps(written, indent=1) + "\n" == GOLDEN.read_text()
@@ -65,7 +65,7 @@ def test_a_description_of_another_time(changed: Lease) -> None:
 
 def test_until_when_a_shard_was_empty() -> None:
     """Emptiness after a checkpoint holds for later checkpoints, too. It says nothing of records before its own."""
-    emptiness = Emptiness(17, 168)
+    emptiness = LeaseEmptiness(17, 168)
     lease = evolve(LEASE, empty_until=describe_emptiness(LeaseCheckpoint("4966", 2), emptiness))
     assert read_emptiness(lease) == emptiness
     assert read_emptiness(evolve(lease, checkpoint=LeaseCheckpoint("4967"))) == emptiness
@@ -74,7 +74,7 @@ def test_until_when_a_shard_was_empty() -> None:
 
 def test_emptiness_without_the_retention() -> None:
     """Earlier versions did not write it: then the shortest one counts."""
-    assert read_emptiness(evolve(LEASE, empty_until="1 4966/2 17")) == Emptiness(17, 24)
+    assert read_emptiness(evolve(LEASE, empty_until="1 4966/2 17")) == LeaseEmptiness(17, 24)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from attrs import define, field
 
 from kinesis_consumer.delivery import ShardReader, SubscribedPages
-from kinesis_consumer.delivery.subscription import Subscription
+from kinesis_consumer.delivery.subscription import ShardSubscription
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import (
     AccessDeniedError,
@@ -152,7 +152,7 @@ class Refused:
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
     """Read a shard each second while its subscriptions end so. Returns the seconds between them: an end is noticed a second later."""
-    monkeypatch.setattr(Subscription, "start", Subscription._receive)  # in the thread that reads
+    monkeypatch.setattr(ShardSubscription, "start", ShardSubscription._receive)  # in the thread that reads
 
     def read(seconds: int, *ends: Exception | None, lasts_s: float = 0) -> list[float]:
         shard = OneShard.new()
@@ -220,7 +220,7 @@ def test_an_error_that_does_not_pass_is_raised(read: Callable[..., list[float]],
 
 def test_a_shard_that_has_ended_needs_no_consumer(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read to its end, although the consumer was removed meanwhile."""
-    monkeypatch.setattr(Subscription, "start", Subscription._receive)
+    monkeypatch.setattr(ShardSubscription, "start", ShardSubscription._receive)
     shard = OneShard.new()
     gone = StreamNotFoundError("The consumer does not exist.", "ResourceNotFoundException")
     reader = subscribed(shard, Refused(shard.clock, [gone]))

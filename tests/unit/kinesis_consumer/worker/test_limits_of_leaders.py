@@ -12,7 +12,7 @@ from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import MemoryTable
-from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, GroupStream, LeaseHolder, Worker
 from kinesis_core.model import TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
@@ -37,7 +37,7 @@ class Group:
         rng = random.Random(1)
         pages = ShardPages.of("orders", self.stream, PlanSettings(), self.clock, rng)
         pages.begin()
-        sources: Mapping[str | None, Source] = {None: Source("orders", pages, self.stream)}
+        sources: Mapping[str | None, GroupStream] = {None: GroupStream("orders", pages, self.stream)}
         worker = LeaseHolder(name, self.table, sources, self.settings, self.clock, Callbacks())
         self.workers[name] = Worker(worker)
         keeper = LeaseKeeper(self.table, {None: self.stream}, TrimHorizon(), self.clock)

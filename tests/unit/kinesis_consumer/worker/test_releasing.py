@@ -10,7 +10,7 @@ from attrs import define, field
 
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import Update
-from kinesis_consumer.worker import Callbacks, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, GroupStream, LeaseHolder, Worker
 from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from unit.kinesis_consumer.consumer_parts import OneShard
@@ -34,7 +34,7 @@ class OneWorker:
         callbacks = Callbacks(
             hand_over_requested=lambda *_: one.requested(), lease_lost=lambda *_: one.calls.append("lost")
         )
-        sources: Mapping[str | None, Source] = {None: Source("orders", pages, shard.stream)}
+        sources: Mapping[str | None, GroupStream] = {None: GroupStream("orders", pages, shard.stream)}
         one.worker = Worker(LeaseHolder("w", shard.table, sources, shard.settings, shard.clock, callbacks))
         one.worker.leases.gain(read_lease(one.write(updates.assign(shard.lease(), "w"))), shard.clock.now_s())
         return one

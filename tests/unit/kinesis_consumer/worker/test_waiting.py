@@ -8,7 +8,7 @@ import pytest
 from attrs import frozen
 
 from kinesis_consumer.leases import new_item, updates
-from kinesis_consumer.worker import Callbacks, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, GroupStream, LeaseHolder, Worker
 from kinesis_core.leases import FINISHED, OLDEST, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from unit.kinesis_consumer.consumer_parts import OneShard
@@ -28,7 +28,7 @@ class Waiter:
         children = shard.stream.split(shard.shard_id)
         pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
         pages.begin()
-        source = Source("orders", pages, shard.stream)
+        source = GroupStream("orders", pages, shard.stream)
         holder = LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, Callbacks())
         worker = Worker(holder)
         lease = Lease(children[0], OLDEST, parents=(shard.shard_id,))

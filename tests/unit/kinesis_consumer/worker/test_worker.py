@@ -12,7 +12,7 @@ import pytest
 from kinesis_consumer import Batch, GroupSettings, LeaseLostError
 from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import updates
-from kinesis_consumer.worker import Callbacks, LeaseHolder, Source, Worker
+from kinesis_consumer.worker import Callbacks, GroupStream, LeaseHolder, Worker
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_core.leases import read_lease
@@ -28,7 +28,7 @@ def worker_with_a_lease(
     shard = OneShard.new(settings)
     pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
     pages.begin()
-    source = Source("orders", pages, shard.stream)
+    source = GroupStream("orders", pages, shard.stream)
     callbacks = callbacks or Callbacks()
     worker = Worker(LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, callbacks))
     item = shard.table.update(updates.assign(shard.lease(), worker.leases.name))

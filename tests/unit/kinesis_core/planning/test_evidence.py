@@ -6,7 +6,7 @@ import pytest
 
 from kinesis_core.model import After, AtTimestamp, Cut, TrimHorizon
 from kinesis_core.planning.evidence import EMPTY_MARGIN_MS, Evidence
-from kinesis_core.planning.progress import Behind, Ended, Idle, InGap, Lost, Progress, Unknown
+from kinesis_core.planning.progress import AfterLoss, Behind, Ended, Idle, InGap, Progress, Unknown
 
 NOW_MS = 1_790_000_000_000
 CUT = After(5)
@@ -48,7 +48,7 @@ def test_a_gap_that_may_be_the_whole_retention_shows_no_emptiness() -> None:
 
 def test_after_a_loss_the_rest_of_the_progress_counts() -> None:
     """Reading continues at the oldest record, and what follows that is what was seen."""
-    assert until_ms(Lost(CUT, Idle(TrimHorizon())), TrimHorizon()) == NOW_MS - 5000
+    assert until_ms(AfterLoss(CUT, Idle(TrimHorizon())), TrimHorizon()) == NOW_MS - 5000
 
 
 @pytest.mark.parametrize("progress", [Unknown(), Behind(700), Ended(CUT)])

@@ -7,7 +7,7 @@ from attrs import evolve
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import HOUR_MS, After, At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon
-from kinesis_core.planning.data_loss import DataLoss, Doubtful, Lost, Outcome, Planned
+from kinesis_core.planning.data_loss import DataLoss, Doubtful, Lost, Planned, PlanOutcome
 from kinesis_core.planning.loss import (
     Doubt,
     Loss,
@@ -96,7 +96,7 @@ def test_a_plan_is_worth_one_of_three_values() -> None:
     loss = DataLoss(LossReport("orders", is_fatal=True), facts)
     started, end = ShardOffset(After(first.number), 1), end_after(last, second)
 
-    def plan() -> Outcome:
+    def plan() -> PlanOutcome:
         return loss.plan(one.state, started, lambda _: end, None, None)
 
     assert plan() == Planned(end)

@@ -15,7 +15,13 @@ from kinesis_core import Producer, ProducerSettings
 from kinesis_core.errors import ProcessLimitError
 from kinesis_core.model import After, At, ShardRange
 from kinesis_core.planning.schedule import Lanes
-from kinesis_core.reading import PollingRangeReader, ReadSettings, Source, merge_by_arrival, read_concurrently
+from kinesis_core.reading import (
+    PollingRangeReader,
+    RangeSource,
+    ReadSettings,
+    merge_by_arrival,
+    read_concurrently,
+)
 from kinesis_core.reading.columns import UserRecord
 from kinesis_core.threads import ThreadPool, start_thread, start_threads
 from support.fake_puts import FakePuts
@@ -106,7 +112,7 @@ def test_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_merging(monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread fetches the first records of all ranges."""
     FewThreads(1).allow(monkeypatch)
-    sources = [Source(partial(iter, [[_record(start), _record(start + 2)]])) for start in (1, 2, 3)]
+    sources = [RangeSource(partial(iter, [[_record(start), _record(start + 2)]])) for start in (1, 2, 3)]
     merged = [record.arrived_ms for records in merge_by_arrival(sources) for record in records]
     assert merged == [1, 2, 3, 3, 4, 5]
 

@@ -2,12 +2,12 @@
 
 from kinesis_cli.advice.judge import (
     MERGE_BELOW,
-    Advice,
     Fine,
     HashCut,
     HotKey,
     LeftToKinesis,
     Merge,
+    Recommendation,
     Scale,
     Split,
     SplitInTheMiddle,
@@ -20,7 +20,6 @@ from kinesis_cli.advice.showing import draw, report_json
 from kinesis_cli.advice.words import AwsCli, explain
 
 __all__ = [
-    "Advice",
     "AwsCli",
     "Fine",
     "HashCut",
@@ -28,6 +27,7 @@ __all__ = [
     "LeftToKinesis",
     "MERGE_BELOW",
     "Merge",
+    "Recommendation",
     "Report",
     "Scale",
     "Split",

@@ -85,7 +85,7 @@ class Scale:
     """The mean of all shards."""
 
 
-Advice = TooLittle | Fine | Split | SplitInTheMiddle | HotKey | LeftToKinesis | Merge | Scale
+Recommendation = TooLittle | Fine | Split | SplitInTheMiddle | HotKey | LeftToKinesis | Merge | Scale
 
 
 Weight = tuple[int, float]
@@ -145,7 +145,9 @@ EVEN = 1.5
 Weigh = Callable[[KeyTraffic | PlaceTraffic], float]
 
 
-def advise(summary: StreamSummary, shards: Sequence[Shard], samples: Mapping[str, Sample]) -> list[Advice]:
+def advise(
+    summary: StreamSummary, shards: Sequence[Shard], samples: Mapping[str, Sample]
+) -> list[Recommendation]:
     """Return what would help the stream: advice on hot shards first, the hottest at the top."""
     known = [shard for shard in shards if shard.is_open and shard.shard_id in samples]
     hot = sorted(
@@ -167,12 +169,12 @@ def advise(summary: StreamSummary, shards: Sequence[Shard], samples: Mapping[str
     return [*split, *_merges(known, samples)] or [Fine()]
 
 
-def _on_demand(shard: Shard, sample: Sample, summary: StreamSummary) -> Advice:
+def _on_demand(shard: Shard, sample: Sample, summary: StreamSummary) -> Recommendation:
     key = None if summary.is_auto_distributed else _hot_key(shard, sample, is_on_demand=True)
     return key or LeftToKinesis(shard.shard_id, sample.load)
 
 
-def _provisioned(shard: Shard, sample: Sample) -> list[Advice]:
+def _provisioned(shard: Shard, sample: Sample) -> list[Recommendation]:
     key = _hot_key(shard, sample, is_on_demand=False)
     return [one for one in (key, _split(shard, sample, has_hot_key=key is not None)) if one is not None]
 
@@ -234,9 +236,9 @@ def _is_even(values: Sequence[float]) -> bool:
     return max(values) <= EVEN * mean and min(values) * EVEN >= mean
 
 
-def _merges(shards: Sequence[Shard], samples: Mapping[str, Sample]) -> list[Advice]:
+def _merges(shards: Sequence[Shard], samples: Mapping[str, Sample]) -> list[Recommendation]:
     """Return pairs of adjacent shards with little traffic, each shard in one pair at most."""
-    merges: list[Advice] = []
+    merges: list[Recommendation] = []
     taken = None
     ordered = sorted(shards, key=lambda shard: shard.hash_start)
     for one, other in pairwise(ordered):

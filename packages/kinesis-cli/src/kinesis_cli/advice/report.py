@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from kinesis_cli.advice.judge import Advice, advise
+from kinesis_cli.advice.judge import Recommendation, advise
 from kinesis_cli.traffic import KeyTraffic, Sample, Window, bounds_for, sample_shards
 from kinesis_core.aws import StreamApi
 from kinesis_core.model import Shard, StreamSummary
@@ -23,7 +23,7 @@ class Report:
     shards: tuple[Shard, ...]
     sample_ms: int
     samples: Mapping[str, Sample]
-    advice: tuple[Advice, ...]
+    advice: tuple[Recommendation, ...]
 
     @property
     def sampled(self) -> list[tuple[Shard, Sample]]:

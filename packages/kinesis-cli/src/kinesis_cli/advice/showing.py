@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kinesis_cli.advice.judge import Advice
+from kinesis_cli.advice.judge import Recommendation
 from kinesis_cli.advice.report import Report, busiest_keys, key_shares
 from kinesis_cli.advice.words import AwsCli, explain
 from kinesis_cli.output import WholeLine, WholeTable, show_count
@@ -103,7 +103,7 @@ def _keys_json(sample: Sample, keys: int) -> list[dict[str, Any]]:
     ]
 
 
-def _advice_json(advice: Advice, calls: AwsCli) -> dict[str, Any]:
+def _advice_json(advice: Recommendation, calls: AwsCli) -> dict[str, Any]:
     words, call = explain(advice, calls)
     facts = {_NAMES[name]: value for name, value in asdict(advice).items() if name in _NAMES}
     return {"kind": type(advice).__name__, **facts, "text": words, "call": call}

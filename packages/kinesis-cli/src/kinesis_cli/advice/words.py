@@ -7,11 +7,11 @@ import shlex
 from attrs import frozen
 
 from kinesis_cli.advice.judge import (
-    Advice,
     Fine,
     HotKey,
     LeftToKinesis,
     Merge,
+    Recommendation,
     Scale,
     Split,
     SplitInTheMiddle,
@@ -60,7 +60,7 @@ class AwsCli:
 _ONE_SHARD = "All records of a key go to one shard, which accepts 1,000 records/s and 1 MiB/s."
 
 
-def explain(advice: Advice, calls: AwsCli) -> tuple[str, str | None]:
+def explain(advice: Recommendation, calls: AwsCli) -> tuple[str, str | None]:
     """Return what *advice* says, and the call that carries it out if there is one."""
     match advice:
         case TooLittle(records):

@@ -48,7 +48,7 @@ def copy(
     state
         A file that keeps the position. With it the same command goes on where it ended.
     """
-    from kinesis_cli.copying import RecordWriter, StateFile, check_different, copy_parts, plan_copy
+    from kinesis_cli.copying import CopyWriter, StateFile, check_different, copy_parts, plan_copy
     from kinesis_core import ProducerSettings
 
     plan = plan_copy(since, until, follow=follow, now_ms=int(time.time() * 1000))
@@ -62,4 +62,4 @@ def copy(
     producer = writing.open_producer(destination, ProducerSettings(aggregation_enabled=aggregate))
     with connect.open(source) as stream, Stopping() as stopping, ProgressLine() as progress:
         parts = plan.parts(stream, saved, None if file is None else read.retention_hours)
-        return copy_parts(parts, RecordWriter(producer, note), producer, progress, stopping, file)
+        return copy_parts(parts, CopyWriter(producer, note), producer, progress, stopping, file)

@@ -13,7 +13,7 @@ from kinesis_cli.output import ProgressLine, end_with_reader, note
 from kinesis_cli.records import (
     ALL,
     Choice,
-    Counts,
+    RecordCounts,
     Span,
     Wanted,
     open_file,
@@ -57,7 +57,7 @@ def dump(
     now_ms = int(time.time() * 1000)
     span = Span.parse(0, since, until, False, now_ms)
     choice = Choice.parse(wanted)
-    counts = Counts()
+    counts = RecordCounts()
     with open_file(file, output) as (target, form), ProgressLine() as progress:
         writer = open_writer(form, target, template="")
         if file is None:

@@ -56,7 +56,7 @@ def put(
         Write at most so many records a second.
     """
     from kinesis_cli.putting import (
-        Pace,
+        PutPace,
         RowWriter,
         check_constants,
         check_files,
@@ -71,7 +71,7 @@ def put(
     form = make_form(null=null, whole=whole, keep_empty=keep_empty)
     if rate is not None and not 0.001 <= rate <= 1e9:
         raise UsageError(f"--rate accepts 0.001 to 1000000000 records/s; got {rate:g}.")
-    pace = None if rate is None else Pace(rate)
+    pace = None if rate is None else PutPace(rate)
     key_rule = None if key is None else parse_key(key, "--key")
     hash_rule = None if explicit_hash_key is None else parse_key(explicit_hash_key, "--explicit-hash-key")
     check_constants(key_rule, hash_rule)

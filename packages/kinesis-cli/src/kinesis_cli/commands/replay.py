@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import Status, UsageError
 from kinesis_cli.output import ProgressLine, note
-from kinesis_cli.records import Form, form_of
+from kinesis_cli.records import FileForm, form_of
 from kinesis_cli.stopping import Stopping
 
 AT_ONCE = float("inf")
@@ -59,7 +59,7 @@ def replay(
     path = None if file == "-" else Path(file)
     if path is not None:
         check_files([file])
-    found: Form = form_of(path, form, "--form")
+    found: FileForm = form_of(path, form, "--form")
     settings = ProducerSettings(aggregation_enabled=aggregate, record_max_buffered_time_s=BUFFERED_S)
     producer = connect.open_producer(stream, settings)
     writer = RowWriter(producer, note)

@@ -24,7 +24,7 @@ _HOUR_MS = 3_600_000
 
 
 @frozen
-class Part:
+class CopyPart:
     """Some of the records, in their order."""
 
     batch: Batch
@@ -40,7 +40,9 @@ class CopyPlan:
     end: EndingPosition
     follow: bool
 
-    def parts(self, stream: Stream, saved: CopyState | None, retention_hours: int | None) -> Iterator[Part]:
+    def parts(
+        self, stream: Stream, saved: CopyState | None, retention_hours: int | None
+    ) -> Iterator[CopyPart]:
         """
         Yield the parts, each of which begins where the one before ended.
 
@@ -58,13 +60,13 @@ class CopyPlan:
                 at_ms += length_ms
                 started_s = time.monotonic()
                 batch = stream.read(start, AtTimestamp(at_ms))
-                yield Part(batch, at_ms)
+                yield CopyPart(batch, at_ms)
                 start = batch.offset
                 length_ms = next_length(length_ms, time.monotonic() - started_s)
         batch = stream.read(start, self.end)
-        yield Part(batch, max(saved.reached_ms if saved else 0, self._end_ms(stream.now_ms())))
+        yield CopyPart(batch, max(saved.reached_ms if saved else 0, self._end_ms(stream.now_ms())))
         if self.follow:
-            yield from (Part(batch, stream.now_ms()) for batch in stream.follow(batch.offset))
+            yield from (CopyPart(batch, stream.now_ms()) for batch in stream.follow(batch.offset))
 
     def _begin_ms(self, now_ms: int, retention_hours: int) -> int:
         match self.start:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from attrs import define, field
 
-from kinesis_cli.copying.parts import Part
+from kinesis_cli.copying.parts import CopyPart
 from kinesis_cli.copying.state import StateFile
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.file_errors import FileError
@@ -22,7 +22,7 @@ _SHOWN = 10
 
 
 @define
-class RecordWriter:
+class CopyWriter:
     """Puts records with their keys, and counts them."""
 
     producer: PutsColumns
@@ -74,8 +74,8 @@ class _Outcome:
 
 
 def copy_parts(
-    parts: Iterator[Part],
-    writer: RecordWriter,
+    parts: Iterator[CopyPart],
+    writer: CopyWriter,
     producer: Producer,
     progress: ProgressLine,
     stopping: Stopping,
@@ -130,7 +130,7 @@ def _stoppable(items: Iterator[T], stopping: Stopping) -> Iterator[T]:
         yield item
 
 
-def _summary(writer: RecordWriter, totals: Totals, stream: str) -> str:
+def _summary(writer: CopyWriter, totals: Totals, stream: str) -> str:
     parts = [f"{_records(totals.user_records)} copied to {stream}"]
     if writer.not_written:
         parts.append(f"{show_count(writer.not_written)} not written")
@@ -147,7 +147,7 @@ def _kind(totals: Totals) -> type[CommandError]:
     return IncompleteError if totals.user_records else CommandError
 
 
-def _not_written(error: PutError, writer: RecordWriter, totals: Totals) -> CommandError:
+def _not_written(error: PutError, writer: CopyWriter, totals: Totals) -> CommandError:
     """Return the error for a producer that has failed."""
     missing = writer.put - totals.user_records
     return _kind(totals)(

@@ -23,7 +23,7 @@ _PACKAGES = {
 _HADOOP = "This needs Java and Hadoop: set JAVA_HOME, HADOOP_HOME and CLASSPATH."
 
 
-class Folder(Protocol):
+class CheckpointFolder(Protocol):
     """A folder to read. An error is a CommandError that names the file."""
 
     @property
@@ -38,7 +38,7 @@ class Folder(Protocol):
         ...
 
 
-def open_folder(location: str) -> Folder:
+def open_folder(location: str) -> CheckpointFolder:
     """
     Return the folder at *location*, a local path or a URL. A local path works without fsspec.
 

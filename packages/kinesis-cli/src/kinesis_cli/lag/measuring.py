@@ -13,7 +13,7 @@ from kinesis_cli.lag.judging import Times, judge, needs_standing
 from kinesis_cli.lag.lease_tables import read_table
 from kinesis_cli.lag.lineage import Measurement, apply_positions
 from kinesis_cli.lag.probing import Unread, calls_on, find_unread
-from kinesis_cli.lag.readings import Application, Checkpoint, Reader, Reading
+from kinesis_cli.lag.readings import Checkpoint, LeaseApplication, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.spark_checkpoints import read_checkpoint
 from kinesis_cli.wording import in_words_of_commands as words
@@ -50,7 +50,7 @@ def measure_lag(
         match reader:
             case Checkpoint(location):
                 return read_checkpoint(open_folder(location), summary.name, summary.arn)
-            case Application(table):
+            case LeaseApplication(table):
                 return [read_table(connection, dynamodb_endpoint_url, table, summary)]
 
     return measure(api, readers, read, SteadyClock())

@@ -26,7 +26,7 @@ class Checkpoint:
 
 
 @frozen
-class Application:
+class LeaseApplication:
     """An application of the KCL, or a consumer group: a lease table in DynamoDB."""
 
     table: str
@@ -36,7 +36,7 @@ class Application:
         return self.table
 
 
-Reader = Checkpoint | Application
+Reader = Checkpoint | LeaseApplication
 
 
 def name_readers(checkpoints: Iterable[str], applications: Iterable[str]) -> list[Reader]:
@@ -46,7 +46,7 @@ def name_readers(checkpoints: Iterable[str], applications: Iterable[str]) -> lis
     Raises:
         UsageError: There is none, or two have one name.
     """
-    readers: list[Reader] = [*map(Checkpoint, checkpoints), *map(Application, applications)]
+    readers: list[Reader] = [*map(Checkpoint, checkpoints), *map(LeaseApplication, applications)]
     names = [reader.name for reader in readers]
     if not readers:
         raise UsageError(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.folders import Folder
+from kinesis_cli.lag.folders import CheckpointFolder
 from kinesis_cli.lag.offset_log import Batches, BatchOffsets, find_batches, read_offsets
 from kinesis_cli.lag.readings import Position, Reading
 
@@ -27,7 +27,7 @@ _END_FOLDERS = ("shard-source", "shard-commit")
 """Where the awslabs connector and those of qubole and roncemer write the end of a batch."""
 
 
-def read_checkpoint(folder: Folder, stream: str, arn: str) -> list[Reading]:
+def read_checkpoint(folder: CheckpointFolder, stream: str, arn: str) -> list[Reading]:
     """
     Return the positions of a query in *stream*, a name: one for each of its sources that reads it.
 
@@ -55,7 +55,7 @@ def read_checkpoint(folder: Folder, stream: str, arn: str) -> list[Reading]:
     return _named_apart(found)
 
 
-def _no_checkpoint(folder: Folder) -> str:
+def _no_checkpoint(folder: CheckpointFolder) -> str:
     if folder.names("") is None:
         return f"There is no folder {folder.location}. Check the path, and the bucket of a URL."
     return f"{folder.location} has no folder 'offsets', so it is no checkpoint directory of a query of Spark. Correct --checkpoint."
@@ -84,12 +84,12 @@ def _is_same(name: str, stream: str, arn: str) -> bool:
     return name in ("?", arn) or (name == stream)
 
 
-def _offsets(folder: Folder, batch: int) -> BatchOffsets:
+def _offsets(folder: CheckpointFolder, batch: int) -> BatchOffsets:
     return read_offsets(folder.read(f"offsets/{batch}"), f"{folder.location.rstrip('/')}/offsets/{batch}")
 
 
 def _streams(
-    folder: Folder, batches: Batches, offsets: BatchOffsets, source: int, text: str
+    folder: CheckpointFolder, batches: Batches, offsets: BatchOffsets, source: int, text: str
 ) -> dict[str, Reading]:
     """Return the positions of one source by stream. A source of something else than Kinesis has none."""
     document = _json(text)
@@ -148,7 +148,7 @@ def _position(stream: StreamOffset, shard_id: str, *, is_start: bool) -> Positio
 
 
 def _theirs(
-    folder: Folder, batches: Batches, offsets: BatchOffsets, source: int, text: str
+    folder: CheckpointFolder, batches: Batches, offsets: BatchOffsets, source: int, text: str
 ) -> dict[str, Reading]:
     started, notes = text, []
     ends = [] if batches.committed is None else _ends(folder, source, batches.committed)
@@ -168,7 +168,7 @@ def _theirs(
     return {found.stream or "?": reading}
 
 
-def _ends(folder: Folder, source: int, batch: int) -> list[str]:
+def _ends(folder: CheckpointFolder, source: int, batch: int) -> list[str]:
     """Return the files that say where *batch* ends in each shard."""
     for name in _END_FOLDERS:
         path = f"sources/{source}/{name}/{batch}"
@@ -179,7 +179,7 @@ def _ends(folder: Folder, source: int, batch: int) -> list[str]:
 
 
 def _without_ends(
-    folder: Folder, batches: Batches, offsets: BatchOffsets, source: int, text: str
+    folder: CheckpointFolder, batches: Batches, offsets: BatchOffsets, source: int, text: str
 ) -> tuple[BatchOffsets, str, str]:
     """Return what says best where the committed batch ends, when its own files are elsewhere: where the next one begins."""
     if batches.planned == (batches.committed or 0) + 1:

@@ -27,7 +27,7 @@ _STYLES = {
 }
 _SEVERITY = [State.EXPIRED, State.GONE, State.DOUBTFUL]
 
-Row = tuple[str, int, ShardLag]
+LagRow = tuple[str, int, ShardLag]
 """A shard, the index of a reader, and its lag there."""
 
 
@@ -66,9 +66,9 @@ def shard_table(lag: StreamLag, *, show_all: bool) -> tuple[Table, int]:
     return table, len(shards) - len(shown)
 
 
-def worst_first(readers: Sequence[ReaderLag], *, show_all: bool) -> list[Row]:
+def worst_first(readers: Sequence[ReaderLag], *, show_all: bool) -> list[LagRow]:
     """Return a row for each shard and reader. The rows of a shard follow each other, and finished shards are left out by default."""
-    by_shard: dict[str, list[Row]] = {}
+    by_shard: dict[str, list[LagRow]] = {}
     for index, reader in enumerate(readers):
         for shard in reader.shards:
             by_shard.setdefault(shard.shard_id, []).append((shard.shard_id, index, shard))

@@ -1,7 +1,7 @@
 """The lease table of an application: who reads which shard, how far, whether these workers run, and changes of it."""
 
-from kinesis_cli.lease_table.activity import Life, Worker, find_workers
-from kinesis_cli.lease_table.application import Application
+from kinesis_cli.lease_table.activity import Life, SeenWorker, find_workers
+from kinesis_cli.lease_table.application import ManagedApplication
 from kinesis_cli.lease_table.applying import describe_change
 from kinesis_cli.lease_table.changes import Change, apply, release, reset
 from kinesis_cli.lease_table.guarding import check_release, check_reset
@@ -11,13 +11,13 @@ from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched, watch
 
 __all__ = [
-    "Application",
     "Change",
     "Life",
+    "ManagedApplication",
     "Reset",
+    "SeenWorker",
     "Snapshot",
     "Watched",
-    "Worker",
     "apply",
     "check_release",
     "check_reset",

@@ -33,7 +33,7 @@ class Life(Enum):
 
 
 @frozen
-class Worker:
+class SeenWorker:
     """A worker that owns leases or has reported."""
 
     name: str
@@ -48,7 +48,7 @@ class Worker:
         return self.life is not Life.SILENT
 
 
-def find_workers(first: Snapshot, last: Snapshot, watched_s: float, wall_s: float) -> list[Worker]:
+def find_workers(first: Snapshot, last: Snapshot, watched_s: float, wall_s: float) -> list[SeenWorker]:
     """Return the workers in *last*, which was read *watched_s* after *first*, at *wall_s* since the epoch."""
     owned = Counter(
         lease.actual_owner for lease in last.leases if lease.actual_owner and not lease.is_finished
@@ -60,7 +60,7 @@ def find_workers(first: Snapshot, last: Snapshot, watched_s: float, wall_s: floa
         report_s = last.reports_s.get(name)
         age_s = None if report_s is None else max(0.0, wall_s - report_s)
         life = _life(name in writing, age_s, watched_s)
-        workers.append(Worker(name, owned[name], life, age_s, name == last.leader))
+        workers.append(SeenWorker(name, owned[name], life, age_s, name == last.leader))
     return workers
 
 

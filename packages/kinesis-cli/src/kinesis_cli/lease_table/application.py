@@ -33,7 +33,7 @@ from kinesis_core.planning import certain_from_ms
 
 
 @define
-class Application:
+class ManagedApplication:
     """One application. It calls Kinesis only where a position is a time, and for the streams that leases name."""
 
     connection: Connection
@@ -45,14 +45,16 @@ class Application:
     """Streams, and times of which it is known whether they have expired."""
 
     @staticmethod
-    def open(connection: Connection, name: str, endpoint_url: str | None, stream: str | None) -> Application:
+    def open(
+        connection: Connection, name: str, endpoint_url: str | None, stream: str | None
+    ) -> ManagedApplication:
         """
         Return the application. It makes no call.
 
         Raises:
             CredentialsError: There are no credentials.
         """
-        return Application(connection, open_table(connection, name, endpoint_url), stream)
+        return ManagedApplication(connection, open_table(connection, name, endpoint_url), stream)
 
     def watch(self, for_s: float) -> Watched:
         """

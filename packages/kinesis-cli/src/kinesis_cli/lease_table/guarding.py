@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lease_table.activity import Life, Worker
+from kinesis_cli.lease_table.activity import Life, SeenWorker
 from kinesis_cli.output import show_duration
 from kinesis_core.leases import show_names
 
 _SHOWN = 5
 
 
-def check_reset(workers: Iterable[Worker], application: str, *, force: bool) -> None:
+def check_reset(workers: Iterable[SeenWorker], application: str, *, force: bool) -> None:
     """
     Check that no worker runs, unless *force* is set.
 
@@ -23,7 +23,7 @@ def check_reset(workers: Iterable[Worker], application: str, *, force: bool) -> 
         _refuse([worker for worker in workers if worker.may_run], application)
 
 
-def check_release(workers: Sequence[Worker], name: str, application: str, *, force: bool) -> None:
+def check_release(workers: Sequence[SeenWorker], name: str, application: str, *, force: bool) -> None:
     """
     Check that the worker *name* has leases, and does not run unless *force* is set. Others may run.
 
@@ -38,7 +38,7 @@ def check_release(workers: Sequence[Worker], name: str, application: str, *, for
         _refuse([worker for worker in found if worker.may_run], application)
 
 
-def _refuse(workers: Sequence[Worker], application: str) -> None:
+def _refuse(workers: Sequence[SeenWorker], application: str) -> None:
     """Refuse a change while *workers* may run. Those that do come first: they have to be stopped anyway."""
     running = [f"{worker.name} ({_why(worker)})" for worker in workers if worker.life is not Life.UNKNOWN]
     if running:
@@ -53,7 +53,7 @@ def _refuse(workers: Sequence[Worker], application: str) -> None:
         )
 
 
-def _why(worker: Worker) -> str:
+def _why(worker: SeenWorker) -> str:
     if worker.life is Life.RUNNING or worker.report_age_s is None:
         return "it renews its leases"
     return f"it reported {show_duration(worker.report_age_s * 1000)} ago"

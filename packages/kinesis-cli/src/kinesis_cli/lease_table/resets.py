@@ -64,11 +64,11 @@ def _numbered(word: str | None, number: str, sub: str | None) -> LeaseCheckpoint
     return LeaseCheckpoint(number, NO_USER_RECORD if sub is None else int(sub) - 1)
 
 
-Find = Callable[[Lease, int], "LeaseCheckpoint | None"]
+FindCheckpoint = Callable[[Lease, int], "LeaseCheckpoint | None"]
 """Returns the checkpoint of the last record of a shard before a time; None if the shard is gone."""
 
 
-def plan_resets(resets: Sequence[Reset], snapshot: Snapshot, find: Find) -> list[Change]:
+def plan_resets(resets: Sequence[Reset], snapshot: Snapshot, find: FindCheckpoint) -> list[Change]:
     """
     Return the changes that *resets* ask for. A later value for a shard replaces an earlier one.
 
@@ -92,7 +92,7 @@ def plan_resets(resets: Sequence[Reset], snapshot: Snapshot, find: Find) -> list
     return changes
 
 
-def _checkpoint(lease: Lease, wanted: Reset, find: Find) -> LeaseCheckpoint | None:
+def _checkpoint(lease: Lease, wanted: Reset, find: FindCheckpoint) -> LeaseCheckpoint | None:
     if wanted.checkpoint is None:
         return find(lease, wanted.until_ms or 0)
     if wanted.shard == ALL and lease.is_finished and wanted.checkpoint.number == LATEST:

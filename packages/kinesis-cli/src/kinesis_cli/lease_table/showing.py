@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kinesis_cli.lease_table.activity import Life, Worker
+from kinesis_cli.lease_table.activity import Life, SeenWorker
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched
 from kinesis_cli.output import WholeTable, note, show, show_duration, show_json
@@ -85,7 +85,7 @@ def _worker_table(watched: Watched) -> Table:
     return table
 
 
-def _state(worker: Worker, watched_s: float) -> str:
+def _state(worker: SeenWorker, watched_s: float) -> str:
     parts = [worker.life.value]
     if worker.life is Life.SILENT:
         parts = [f"silent for {show_duration(watched_s * 1000)}"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from kinesis_cli.lease_table.activity import Life, Worker, find_workers
+from kinesis_cli.lease_table.activity import Life, SeenWorker, find_workers
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_core.clock import Clock
 
@@ -18,7 +18,7 @@ class Watched:
     """The table, and the workers."""
 
     snapshot: Snapshot
-    workers: list[Worker]
+    workers: list[SeenWorker]
     watched_s: float
     """From the end of the first look to the start of the last one: a large table takes its time."""
 

@@ -17,7 +17,7 @@ from kinesis_core.model import HASH_KEYS, Shard, ancestors, by_id
 
 
 @frozen
-class Row:
+class TreeRow:
     """A line of the tree."""
 
     shard: Shard
@@ -27,7 +27,7 @@ class Row:
     """Its other parents. A shard that was merged of two stands below one of them."""
 
 
-def grow(shards: Iterable[Shard]) -> list[Row]:
+def grow(shards: Iterable[Shard]) -> list[TreeRow]:
     """Return the lines of the tree of *shards*, in the order of the hash keys, with each child below a parent."""
     listing = {shard.shard_id: shard for shard in shards}
     children: dict[str | None, list[Shard]] = {}
@@ -39,7 +39,7 @@ def grow(shards: Iterable[Shard]) -> list[Row]:
         shard, branch, below = waiting.pop()
         above = _above(shard, listing)
         rows.append(
-            Row(shard, branch, tuple(parent for parent in shard.parents if above and parent != above))
+            TreeRow(shard, branch, tuple(parent for parent in shard.parents if above and parent != above))
         )
         own = children.get(shard.shard_id, [])
         waiting += [
@@ -158,7 +158,7 @@ class ShardTable:
     """The tree of shards. The bars take the width that the other columns leave. There are none if that is too little."""
 
     overview: Overview
-    rows: Sequence[Row]
+    rows: Sequence[TreeRow]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         narrowest = Measurement.get(
@@ -181,7 +181,7 @@ class ShardTable:
             table.add_row(*self._cells(row, width), style="" if row.shard.is_open else "dim")
         return table
 
-    def _cells(self, row: Row, width: int) -> list[Text]:
+    def _cells(self, row: TreeRow, width: int) -> list[Text]:
         shard = row.shard
         sample = self.overview.samples.get(shard.shard_id)
         name = Text.assemble((row.branch, "dim"), shard.shard_id)

@@ -9,19 +9,27 @@ from kinesis_cli.live.meter import ShardMeter
 from kinesis_cli.live.pump import Pump
 from kinesis_cli.live.source import KinesisSource
 from kinesis_cli.live.speed import Speeds
-from kinesis_cli.live.views import Reader, ReadersOf, ShardLine, Source, StreamLine, StreamView, no_readers
+from kinesis_cli.live.views import (
+    LiveReader,
+    ReadersOf,
+    ShardLine,
+    StreamLine,
+    StreamView,
+    ViewSource,
+    no_readers,
+)
 
 __all__ = [
     "KinesisSource",
+    "LiveReader",
     "Pump",
-    "Reader",
     "ReadersOf",
     "ShardLine",
     "ShardMeter",
-    "Source",
     "Speeds",
     "StreamLine",
     "StreamView",
+    "ViewSource",
     "no_readers",
     "readers_by",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kinesis_cli.lag import ReaderLag, StreamLag
-from kinesis_cli.live.views import Reader, ReadersOf
+from kinesis_cli.live.views import LiveReader, ReadersOf
 
 _HOW = {"application": "application", "": "unknown"}
 """What a reader is known by; a checkpoint unless it is listed here."""
@@ -14,15 +14,15 @@ _HOW = {"application": "application", "": "unknown"}
 def readers_by(measure: Callable[[str], StreamLag]) -> ReadersOf:
     """Return a function that measures the lag of readers of a stream."""
 
-    def readers_of(name_or_arn: str) -> Sequence[Reader]:
+    def readers_of(name_or_arn: str) -> Sequence[LiveReader]:
         return [_reader(each) for each in measure(name_or_arn).readers]
 
     return readers_of
 
 
-def _reader(measured: ReaderLag) -> Reader:
+def _reader(measured: ReaderLag) -> LiveReader:
     how = _HOW.get(measured.kind, "checkpoint")
-    return Reader(measured.reader, how, measured.lag_ms, _status(measured))
+    return LiveReader(measured.reader, how, measured.lag_ms, _status(measured))
 
 
 def _status(measured: ReaderLag) -> str:

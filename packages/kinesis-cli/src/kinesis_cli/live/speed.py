@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from kinesis_cli.live.views import Reader
+from kinesis_cli.live.views import LiveReader
 
 SHORTEST_MS = 5000
 """A lag moves in steps, batch by batch: over less time it shows no speed."""
@@ -20,7 +20,7 @@ class Speeds:
 
     _lags: dict[str, deque[tuple[int, int]]] = field(factory=dict, init=False)
 
-    def note(self, readers: Iterable[Reader], at_ms: int) -> None:
+    def note(self, readers: Iterable[LiveReader], at_ms: int) -> None:
         """Remember the lag of each reader at a time."""
         for reader in readers:
             if reader.lag_ms is None:

@@ -12,7 +12,7 @@ from kinesis_core.model import StreamSummary
 
 
 @frozen
-class Reader:
+class LiveReader:
     """A program, or several, that read a stream."""
 
     name: str
@@ -23,7 +23,7 @@ class Reader:
     status: str = ""
 
 
-ReadersOf = Callable[[str], Sequence[Reader]]
+ReadersOf = Callable[[str], Sequence[LiveReader]]
 """Returns the readers of a stream, given by name or ARN, with their lag. It is called in a thread, every few seconds."""
 
 
@@ -62,7 +62,7 @@ class StreamView:
     """The service's clock."""
     shards: tuple[ShardLine, ...]
     """Open shards, in the order of their hash keys."""
-    readers: tuple[Reader, ...] = ()
+    readers: tuple[LiveReader, ...] = ()
     unread_shards: int = 0
     """Shards beyond the number that is read."""
 
@@ -72,7 +72,7 @@ class StreamView:
         return add_up(line.sample for line in self.shards if line.sample is not None).records_per_s
 
 
-class Source(Protocol):
+class ViewSource(Protocol):
     """Where the screens get their values. Each call may take seconds, and is made in a thread of its own."""
 
     def streams(self) -> Sequence[StreamLine]:
@@ -84,6 +84,6 @@ class Source(Protocol):
         ...
 
 
-def no_readers(_: str) -> Sequence[Reader]:
+def no_readers(_: str) -> Sequence[LiveReader]:
     """Return no readers: none were named on the command line."""
     return ()

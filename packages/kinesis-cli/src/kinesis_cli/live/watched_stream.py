@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from attrs import define, evolve, field
 
 from kinesis_cli.live.meter import ShardMeter
-from kinesis_cli.live.views import Reader, ReadersOf, ShardLine, StreamView
+from kinesis_cli.live.views import LiveReader, ReadersOf, ShardLine, StreamView
 from kinesis_cli.traffic import call_each
 from kinesis_core import AccessDeniedError
 from kinesis_core.aws import Connection, StreamApi, consumer_client
@@ -35,8 +35,8 @@ class WatchedStream:
     _lines: tuple[ShardLine, ...] = field(default=(), init=False)
     """Open shards in the order of their hash keys."""
     _meters: dict[str, ShardMeter] = field(factory=dict, init=False)
-    _consumers: tuple[Reader, ...] = field(default=(), init=False)
-    _readers: tuple[Reader, ...] = field(default=(), init=False)
+    _consumers: tuple[LiveReader, ...] = field(default=(), init=False)
+    _readers: tuple[LiveReader, ...] = field(default=(), init=False)
     _list_at_s: float = field(default=0.0, init=False)
     _readers_at_s: float = field(default=0.0, init=False)
 
@@ -86,14 +86,15 @@ class WatchedStream:
             for one in opened[:MAX_SHARDS]
         }
 
-    def _list_consumers(self, count: int) -> tuple[Reader, ...]:
+    def _list_consumers(self, count: int) -> tuple[LiveReader, ...]:
         if not count:
             return ()
         try:
             listed = consumer_client(self.connection, self.connection.streams[0]).list_consumers()
         except AccessDeniedError:  # all else can be shown without this permission
             name = f"{count} consumer{'s' * (count != 1)}"
-            return (Reader(name, _FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
+            return (LiveReader(name, _FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
         return tuple(
-            Reader(one.name, _FAN_OUT, status=one.status) for one in sorted(listed, key=lambda one: one.name)
+            LiveReader(one.name, _FAN_OUT, status=one.status)
+            for one in sorted(listed, key=lambda one: one.name)
         )

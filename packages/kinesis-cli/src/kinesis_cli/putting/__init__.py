@@ -1,19 +1,19 @@
 """Lines of files and of the standard input become records of a stream. Lines that cannot be written are counted and named."""
 
 from kinesis_cli.putting.keys import KeyRule, check_constants, parse_key
-from kinesis_cli.putting.lines import Column, LineSplitter, Rows
-from kinesis_cli.putting.running import Pace, put_rows
+from kinesis_cli.putting.lines import LineRows, LineSplitter, TextColumn
+from kinesis_cli.putting.running import PutPace, put_rows
 from kinesis_cli.putting.sources import check_files, make_form, read_rows, size_of
 from kinesis_cli.putting.writing import PutsColumns, RowWriter, put_valid
 
 __all__ = [
-    "Column",
     "KeyRule",
+    "LineRows",
     "LineSplitter",
-    "Pace",
+    "PutPace",
     "PutsColumns",
     "RowWriter",
-    "Rows",
+    "TextColumn",
     "check_constants",
     "check_files",
     "make_form",

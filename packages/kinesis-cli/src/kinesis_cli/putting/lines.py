@@ -12,11 +12,11 @@ MAX_LINE_BYTES = 10 * 1024 * 1024
 TOO_LONG = "is longer than any record, 10 MiB"
 
 T = TypeVar("T")
-Column = Sequence["str | None"] | None
+TextColumn = Sequence["str | None"] | None
 
 
 @frozen
-class Rows:
+class LineRows:
     """Lines, or whole files, that follow each other."""
 
     source: str
@@ -28,34 +28,34 @@ class Rows:
     """Lines between them that are no records, by their number, and why."""
     empty: int = 0
     """Empty lines that were skipped."""
-    keys: Column = None
+    keys: TextColumn = None
     """The partition key of each, if they are known."""
-    hash_keys: Column = None
+    hash_keys: TextColumn = None
 
     @property
     def size_bytes(self) -> int:
         return sum(map(len, self.data))
 
-    def pick(self, indexes: Sequence[int]) -> Rows:
+    def pick(self, indexes: Sequence[int]) -> LineRows:
         """Return the lines at *indexes*."""
 
         def picked(column: Sequence[T]) -> list[T]:
             return [column[index] for index in indexes]
 
         keys, hash_keys = self.keys and picked(self.keys), self.hash_keys and picked(self.hash_keys)
-        return Rows(self.source, picked(self.numbers), picked(self.data), keys=keys, hash_keys=hash_keys)
+        return LineRows(self.source, picked(self.numbers), picked(self.data), keys=keys, hash_keys=hash_keys)
 
-    def without_data(self) -> Rows:
+    def without_data(self) -> LineRows:
         """Return what is known of the lines that are no records."""
-        return Rows(self.source, (), (), self.refused, self.empty)
+        return LineRows(self.source, (), (), self.refused, self.empty)
 
-    def part(self, start: int, stop: int) -> Rows:
+    def part(self, start: int, stop: int) -> LineRows:
         keys, hash_keys = self.keys and self.keys[start:stop], self.hash_keys and self.hash_keys[start:stop]
-        return Rows(
+        return LineRows(
             self.source, self.numbers[start:stop], self.data[start:stop], keys=keys, hash_keys=hash_keys
         )
 
-    def parts(self, size: int) -> Iterator[Rows]:
+    def parts(self, size: int) -> Iterator[LineRows]:
         """Yield these lines, at most *size* at a time."""
         return (self.part(start, start + size) for start in range(0, len(self.data), size))
 
@@ -74,19 +74,19 @@ class LineSplitter:
     """The beginning of the next line, in pieces: joined once, a long line costs no more than a short one."""
     _rest_bytes: int = field(default=0, init=False)
 
-    def feed(self, block: bytes) -> Rows:
+    def feed(self, block: bytes) -> LineRows:
         """Return the lines that end in *block*, which follows the earlier blocks."""
         ended, *lines = block.split(self.separator)
         self._keep(ended)
         if not lines:
-            return Rows(self.source, (), ())
+            return LineRows(self.source, (), ())
         first, last = self._take(), lines.pop()
         self._keep(last)
         if len(block) <= self.max_line_bytes:
             return self._rows([first, *lines])
         return self._rows([first, *(line if len(line) <= self.max_line_bytes else None for line in lines)])
 
-    def finish(self) -> Rows:
+    def finish(self) -> LineRows:
         """Return the last line, if it has no separator after it."""
         return self._rows([self._take()] if self._rest_bytes else [])
 
@@ -103,7 +103,7 @@ class LineSplitter:
         self._rest, self._rest_bytes = [], 0
         return line
 
-    def _rows(self, lines: Sequence[bytes | None]) -> Rows:
+    def _rows(self, lines: Sequence[bytes | None]) -> LineRows:
         first = self.lines + 1
         self.lines += len(lines)
         numbers: Sequence[int] = range(first, first + len(lines))
@@ -115,4 +115,4 @@ class LineSplitter:
         if empty:
             numbers = [number for number, line in zip(numbers, found, strict=True) if line]
             found = [line for line in found if line]
-        return Rows(self.source, numbers, found, refused, empty)
+        return LineRows(self.source, numbers, found, refused, empty)

@@ -9,8 +9,8 @@ from attrs import define
 
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.output import ProgressLine, note, show_count
-from kinesis_cli.putting.lines import Rows
-from kinesis_cli.putting.writing import Counts, RowWriter, name_places
+from kinesis_cli.putting.lines import LineRows
+from kinesis_cli.putting.writing import LineCounts, RowWriter, name_places
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import Producer, PutError
@@ -20,7 +20,7 @@ _PARTS = 10
 
 
 @define
-class Pace:
+class PutPace:
     """At most *rate* records a second. Time that passes without records gives no credit."""
 
     rate: float
@@ -39,12 +39,12 @@ class Pace:
 
 
 def put_rows(
-    rows: Iterator[Rows],
+    rows: Iterator[LineRows],
     writer: RowWriter,
     producer: Producer,
     progress: ProgressLine,
     stopping: Stopping,
-    pace: Pace | None = None,
+    pace: PutPace | None = None,
 ) -> Status | None:
     """
     Put all *rows*, close *producer*, and return the exit status. The last line on the standard error has the counts.
@@ -75,7 +75,7 @@ def put_rows(
     return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
 
 
-def _paced(rows: Iterator[Rows], pace: Pace | None, stopping: Stopping) -> Iterator[Rows]:
+def _paced(rows: Iterator[LineRows], pace: PutPace | None, stopping: Stopping) -> Iterator[LineRows]:
     if pace is None:
         yield from rows
         return
@@ -87,11 +87,11 @@ def _paced(rows: Iterator[Rows], pace: Pace | None, stopping: Stopping) -> Itera
             yield part
 
 
-def _stopped_at(counts: Counts) -> str:
+def _stopped_at(counts: LineCounts) -> str:
     return f", stopped after {name_places([counts.last])}" if counts.last else ", stopped"
 
 
-def _not_written(error: PutError, counts: Counts, written: int) -> CommandError:
+def _not_written(error: PutError, counts: LineCounts, written: int) -> CommandError:
     """Return the error for a producer that has failed after so many records were *written*."""
     kind = IncompleteError if written else CommandError
     where = f" Reading stopped after {name_places([counts.last])}." if counts.last else ""

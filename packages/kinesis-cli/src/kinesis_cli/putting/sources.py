@@ -12,7 +12,7 @@ from attrs import frozen
 
 from kinesis_cli.ending import CommandError, UsageError
 from kinesis_cli.file_errors import reading
-from kinesis_cli.putting.lines import MAX_LINE_BYTES, TOO_LONG, LineSplitter, Rows
+from kinesis_cli.putting.lines import MAX_LINE_BYTES, TOO_LONG, LineRows, LineSplitter
 from kinesis_cli.stopping import Stopping
 
 _BLOCK_BYTES = 1024 * 1024
@@ -20,7 +20,7 @@ STDIN = "the standard input"
 
 
 @frozen
-class Form:
+class RecordForm:
     """What a record is in a file."""
 
     separator: bytes | None = b"\n"
@@ -29,7 +29,7 @@ class Form:
     max_line_bytes: int = MAX_LINE_BYTES
 
 
-def make_form(*, null: bool, whole: bool, keep_empty: bool) -> Form:
+def make_form(*, null: bool, whole: bool, keep_empty: bool) -> RecordForm:
     """
     Return the form that the options --null, --whole and --keep-empty name.
 
@@ -38,10 +38,10 @@ def make_form(*, null: bool, whole: bool, keep_empty: bool) -> Form:
     """
     if null and whole:
         raise UsageError("--null and --whole exclude each other.")
-    return Form(None if whole else b"\0" if null else b"\n", keep_empty)
+    return RecordForm(None if whole else b"\0" if null else b"\n", keep_empty)
 
 
-def read_rows(files: Sequence[str], form: Form, stopping: Stopping) -> Iterator[Rows]:
+def read_rows(files: Sequence[str], form: RecordForm, stopping: Stopping) -> Iterator[LineRows]:
     """
     Yield the lines of all *files*, of the standard input if there are none.
 
@@ -86,7 +86,7 @@ def _check(name: str) -> None:
         raise CommandError(f"{name} cannot be read. Name a file. Nothing was written.")
 
 
-def _rows(source: str, blocks: Iterator[bytes], form: Form) -> Iterator[Rows]:
+def _rows(source: str, blocks: Iterator[bytes], form: RecordForm) -> Iterator[LineRows]:
     if form.separator is None:
         yield _whole(source, blocks, form)
         return
@@ -96,17 +96,17 @@ def _rows(source: str, blocks: Iterator[bytes], form: Form) -> Iterator[Rows]:
     yield splitter.finish()
 
 
-def _whole(source: str, blocks: Iterator[bytes], form: Form) -> Rows:
+def _whole(source: str, blocks: Iterator[bytes], form: RecordForm) -> LineRows:
     pieces: list[bytes] = []
     size_bytes = 0
     for block in blocks:
         size_bytes += len(block)
         if size_bytes > MAX_LINE_BYTES:
-            return Rows(source, (), (), {0: TOO_LONG})
+            return LineRows(source, (), (), {0: TOO_LONG})
         pieces.append(block)
     if not size_bytes and not form.keep_empty:
-        return Rows(source, (), (), empty=1)
-    return Rows(source, (0,), (b"".join(pieces),))
+        return LineRows(source, (), (), empty=1)
+    return LineRows(source, (0,), (b"".join(pieces),))
 
 
 def _blocks(name: str, descriptor: int, stopping: Stopping) -> Iterator[bytes]:

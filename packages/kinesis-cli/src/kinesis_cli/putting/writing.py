@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 
 from kinesis_cli.output import show_count
 from kinesis_cli.putting.keys import KeyRule
-from kinesis_cli.putting.lines import Column, Rows
+from kinesis_cli.putting.lines import LineRows, TextColumn
 from kinesis_core import InvalidRecordError
 
 _NAMED = 20
@@ -18,7 +18,7 @@ _NAMED = 20
 
 
 @define
-class Counts:
+class LineCounts:
     """The lines of one command."""
 
     put: int = 0
@@ -74,15 +74,15 @@ class PutsColumns(Protocol):
     """The part of a producer that is needed here."""
 
     def put_columns(
-        self, data: Sequence[bytes], partition_keys: Column = None, explicit_hash_keys: Column = None
+        self, data: Sequence[bytes], partition_keys: TextColumn = None, explicit_hash_keys: TextColumn = None
     ) -> None: ...
 
 
 def put_valid(
     producer: PutsColumns,
     data: Sequence[bytes],
-    keys: Column,
-    hash_keys: Column,
+    keys: TextColumn,
+    hash_keys: TextColumn,
     refuse: Callable[[int, str], None],
     first: int = 0,
 ) -> None:
@@ -125,9 +125,9 @@ class RowWriter:
     """Shows a line to the user."""
     key: KeyRule | None = None
     hash_key: KeyRule | None = None
-    counts: Counts = field(factory=Counts)
+    counts: LineCounts = field(factory=LineCounts)
 
-    def write(self, rows: Rows) -> None:
+    def write(self, rows: LineRows) -> None:
         """
         Put *rows*. Those that cannot be written are counted and named, never shown.
 
@@ -140,7 +140,7 @@ class RowWriter:
         if rows.data:
             self._put(self._with_keys(rows))
 
-    def _with_keys(self, rows: Rows) -> Rows:
+    def _with_keys(self, rows: LineRows) -> LineRows:
         """Return *rows* with the keys that the rules give, without those for which they give none."""
         faults: dict[int, str] = {}
         if self.hash_key is not None:
@@ -155,7 +155,7 @@ class RowWriter:
             rows.pick([index for index in range(len(rows.data)) if index not in faults]) if faults else rows
         )
 
-    def _put(self, rows: Rows) -> None:
+    def _put(self, rows: LineRows) -> None:
         if not rows.data:
             return
         refused = 0

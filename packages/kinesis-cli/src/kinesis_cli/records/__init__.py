@@ -1,7 +1,7 @@
 """Records to read and to show: which ones, in what form, and the line of JSON that holds all of one."""
 
-from kinesis_cli.records.choosing import ALL, Choice, Counts, Wanted, parse_shards
-from kinesis_cli.records.files import FORMS, Form, form_of, open_file
+from kinesis_cli.records.choosing import ALL, Choice, RecordCounts, Wanted, parse_shards
+from kinesis_cli.records.files import FORMS, FileForm, form_of, open_file
 from kinesis_cli.records.following import Span, record_lists
 from kinesis_cli.records.lines import LineError, arrived_ms, decode_line, encode_line
 from kinesis_cli.records.templates import DEFAULT_TEMPLATE
@@ -10,12 +10,12 @@ from kinesis_cli.records.writers import Output, RecordWriter, open_writer
 __all__ = [
     "ALL",
     "Choice",
-    "Counts",
     "DEFAULT_TEMPLATE",
     "FORMS",
-    "Form",
+    "FileForm",
     "LineError",
     "Output",
+    "RecordCounts",
     "RecordWriter",
     "Span",
     "Wanted",

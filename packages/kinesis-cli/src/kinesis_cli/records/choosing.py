@@ -130,7 +130,7 @@ class Choice:
 
 
 @define
-class Counts:
+class RecordCounts:
     """How many records there were, and how large their payloads."""
 
     records: int = 0

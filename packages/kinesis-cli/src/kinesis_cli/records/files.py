@@ -15,8 +15,8 @@ from typing import IO, Literal
 from kinesis_cli.ending import UsageError
 from kinesis_cli.file_errors import WrittenFile, writing
 
-Form = Literal["json", "raw", "arrow", "parquet"]
-FORMS: dict[str, Form] = {
+FileForm = Literal["json", "raw", "arrow", "parquet"]
+FORMS: dict[str, FileForm] = {
     ".jsonl": "json",
     ".json": "json",
     ".ndjson": "json",
@@ -27,7 +27,7 @@ FORMS: dict[str, Form] = {
 """The form of a file by the end of its name."""
 
 
-def form_of(path: Path | None, chosen: Form | None, option: str = "-o") -> Form:
+def form_of(path: Path | None, chosen: FileForm | None, option: str = "-o") -> FileForm:
     """
     Return the form of the file *path*, or of a pipe if that is None. *option* is the one that chooses it.
 
@@ -47,7 +47,7 @@ def form_of(path: Path | None, chosen: Form | None, option: str = "-o") -> Form:
 
 
 @contextmanager
-def open_file(path: Path | None, chosen: Form | None) -> Iterator[tuple[IO[bytes], Form]]:
+def open_file(path: Path | None, chosen: FileForm | None) -> Iterator[tuple[IO[bytes], FileForm]]:
     """
     Yield what to write to, and in which form: the file *path*, or the standard output if that is None.
 

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 
 from kinesis_cli.ending import Status
-from kinesis_cli.live import Source
+from kinesis_cli.live import ViewSource
 from kinesis_cli.screens.live_screen import AccountScreen, StreamScreen
 from kinesis_cli.signals import TerminatedError
 
@@ -38,7 +38,7 @@ class Top(App[BaseException | None]):
         Binding("ctrl+c", "interrupt", show=False, priority=True),
     ]
 
-    def __init__(self, source: Source, stream: str | None = None, every_s: float = 1.0) -> None:
+    def __init__(self, source: ViewSource, stream: str | None = None, every_s: float = 1.0) -> None:
         super().__init__()
         self._source, self._stream, self._every_s = source, stream, every_s
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from kinesis_cli.lineage import bar
-from kinesis_cli.live import Reader, ShardLine, StreamLine, StreamView
+from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
 from kinesis_cli.output import show_bytes, show_count, show_duration, show_time
 from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells
 
@@ -38,7 +38,7 @@ def _gauge(sample: Sample | None) -> str:
     return "█" * filled + "░" * (_GAUGE - filled)
 
 
-def reader_cells(reader: Reader, speed: float | None, records_per_s: float) -> list[Text]:
+def reader_cells(reader: LiveReader, speed: float | None, records_per_s: float) -> list[Text]:
     """Return the row of a reader of a stream into which so many records come."""
     lag = "-" if reader.lag_ms is None else show_duration(reader.lag_ms)
     is_late = reader.lag_ms is not None and reader.lag_ms >= _LATE_MS

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
-from kinesis_cli.live import Pump, ShardLine, Source, Speeds, StreamLine, StreamView
+from kinesis_cli.live import Pump, ShardLine, Speeds, StreamLine, StreamView, ViewSource
 from kinesis_cli.output import show_count
 from kinesis_cli.screens.cells import reader_cells, shard_cells, stream_cells, stream_head
 from kinesis_cli.wording import in_words_of_commands
@@ -41,7 +41,7 @@ class LiveScreen(Screen[None]):
             super().__init__()
             self.result = result
 
-    def __init__(self, source: Source, every_s: float) -> None:
+    def __init__(self, source: ViewSource, every_s: float) -> None:
         super().__init__()
         self.source, self.every_s = source, every_s
         self.is_paused = False
@@ -183,7 +183,7 @@ class StreamScreen(LiveScreen):
     )
     _order = 0
 
-    def __init__(self, source: Source, stream: str, every_s: float) -> None:
+    def __init__(self, source: ViewSource, stream: str, every_s: float) -> None:
         self._stream = stream
         self._speeds = Speeds()
         super().__init__(source, every_s)

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 from attrs import define, field, frozen
 
 from kinesis_consumer.words import in_words_of_groups
-from kinesis_core.batch import ArrowForms, Part
+from kinesis_core.batch import ArrowForms, BatchPart
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.planning import ShardPage
 from kinesis_core.reading import UserRecord, user_records
@@ -111,10 +111,10 @@ class Batch(ArrowForms):
         for part in self._pages:
             yield from user_records(part.page, self.stream, self.shard_id, deaggregate, part.end.first_skip)
 
-    def _parts(self, needs_data: bool) -> Iterator[Part]:  # noqa: ARG002 - the data is here
+    def _parts(self, needs_data: bool) -> Iterator[BatchPart]:  # noqa: ARG002 - the data is here
         name = self.stream.rpartition("/")[2]
         for part in self._pages:
-            yield Part(part.page, name, self.stream, self.shard_id, part.end.first_skip)
+            yield BatchPart(part.page, name, self.stream, self.shard_id, part.end.first_skip)
 
     @in_words_of_groups()
     def commit(self) -> None:

@@ -51,7 +51,7 @@ def open_batch(lease: Lease) -> OpenBatch | None:
 
 
 @frozen
-class Emptiness:
+class LeaseEmptiness:
     """No record after the checkpoint of a lease arrived before a time."""
 
     until_ms: int
@@ -59,12 +59,12 @@ class Emptiness:
     """For how many hours records were certainly kept when that was written. Earlier versions did not write it."""
 
 
-def describe_emptiness(checkpoint: LeaseCheckpoint, emptiness: Emptiness) -> str:
+def describe_emptiness(checkpoint: LeaseCheckpoint, emptiness: LeaseEmptiness) -> str:
     """Return what a lease says of a shard without records after *checkpoint*."""
     return f"{_FORM} {checkpoint} {emptiness.until_ms} {emptiness.kept_hours}"
 
 
-def read_emptiness(lease: Lease) -> Emptiness | None:
+def read_emptiness(lease: Lease) -> LeaseEmptiness | None:
     """Return until when no record after the checkpoint arrived; None if that is not known."""
     if lease.empty_until is None:
         return None
@@ -74,7 +74,7 @@ def read_emptiness(lease: Lease) -> Emptiness | None:
     checkpoint = parse_checkpoint(parts[0])
     if checkpoint is None or checkpoint > lease.checkpoint:
         return None
-    return Emptiness(*map(int, parts[1:]))
+    return LeaseEmptiness(*map(int, parts[1:]))
 
 
 def parse_checkpoint(text: str) -> LeaseCheckpoint | None:

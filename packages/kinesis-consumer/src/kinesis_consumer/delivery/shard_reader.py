@@ -12,7 +12,7 @@ from kinesis_consumer.delivery.feed import Feed
 from kinesis_consumer.delivery.pace import Pace
 from kinesis_consumer.delivery.page_buffer import PageBuffer
 from kinesis_consumer.delivery.pages import build_batch
-from kinesis_consumer.delivery.positions import Emptiness, describe_batch, describe_emptiness
+from kinesis_consumer.delivery.positions import LeaseEmptiness, describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import names_record, refused_position, start_of
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, life
@@ -279,7 +279,9 @@ class ShardReader:
         """Return what a lease gets of a shard without a record after *checkpoint* that arrived before *until_ms*, if that is known."""
         if until_ms is None:
             return {}
-        return {EMPTY_UNTIL: describe_emptiness(checkpoint, Emptiness(until_ms, self.reached.kept_hours))}
+        return {
+            EMPTY_UNTIL: describe_emptiness(checkpoint, LeaseEmptiness(until_ms, self.reached.kept_hours))
+        }
 
     def _identity(self) -> Item:
         """Return what a lease gets that does not say of which stream it is."""

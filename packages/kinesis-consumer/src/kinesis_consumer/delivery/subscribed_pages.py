@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from kinesis_consumer.delivery.subscription import Subscription
+from kinesis_consumer.delivery.subscription import ShardSubscription
 from kinesis_core import ResourceInUseError, ServiceError
 from kinesis_core.aws import RESUBSCRIBE_S, SubscribeApi
 from kinesis_core.clock import Clock, doubled_s
@@ -30,7 +30,7 @@ def _nothing() -> None:
 
 @define
 class _Shard:
-    subscription: Subscription | None = None
+    subscription: ShardSubscription | None = None
     started_s: float = float("-inf")
     """When the last subscription began."""
     retry_s: float = float("-inf")
@@ -119,7 +119,7 @@ class SubscribedPages:
         now_s = self.clock.now_s()
         if not isinstance(cut, (After, TrimHorizon)) or now_s < shard.retry_s:
             return
-        shard.subscription = Subscription(self.api, shard_id, cut, shard.arrived)
+        shard.subscription = ShardSubscription(self.api, shard_id, cut, shard.arrived)
         shard.started_s, shard.retry_s = now_s, now_s + RESUBSCRIBE_S
         shard.subscription.start()
         if self._shards.get(shard_id) is not shard:  # it was forgotten meanwhile

@@ -19,7 +19,7 @@ _LOOK_S = 0.5
 
 
 @define(eq=False)
-class Subscription:
+class ShardSubscription:
     """Receives events of one shard from *cut* on. AWS ends it after 5 minutes, and it may break at any time."""
 
     api: SubscribeApi

@@ -15,8 +15,8 @@ from kinesis_consumer.handling.steps import (
     Commit,
     Handler,
     Handling,
+    HandlingSteps,
     Pause,
-    Steps,
     call,
     call_async,
     next_step,
@@ -120,7 +120,7 @@ class Run:
                     case unit:
                         error = await call_async(self.handler, unit)
 
-    def _steps(self, batch: Batch) -> Steps:
+    def _steps(self, batch: Batch) -> HandlingSteps:
         return self.handling.steps(batch, self.worker.worker.clock, lambda: self.worker.is_stopping)
 
 

@@ -47,7 +47,7 @@ class Commit:
 
 
 Step = Unit | Pause | Commit
-Steps = Generator[Step, Exception | None, None]
+HandlingSteps = Generator[Step, Exception | None, None]
 
 
 def verify_count(argument: str, value: object, least: int) -> None:
@@ -77,7 +77,7 @@ class Handling:
             raise OptionError(f"'on_failure' accepts 'stop' or a function; got {self.on_failure!r}.")
         verify_count("retries", self.retries, 0)
 
-    def steps(self, batch: Batch, clock: Clock, is_stopping: Callable[[], bool]) -> Steps:
+    def steps(self, batch: Batch, clock: Clock, is_stopping: Callable[[], bool]) -> HandlingSteps:
         """
         Yield what is to be done for *batch*, one thing after the other. Nothing more once its lease is lost, or in a pause if the group
         *is_stopping*: then another worker delivers it again.
@@ -145,7 +145,7 @@ class Handling:
         return HandlerError(what, batch.stream, batch.shard_id, str(batch.id), self.retries + 1)
 
 
-def next_step(steps: Steps, error: Exception | None) -> Step | None:
+def next_step(steps: HandlingSteps, error: Exception | None) -> Step | None:
     """Return the next step; None after the last one."""
     try:
         return steps.send(error)

@@ -18,7 +18,7 @@ from kinesis_core.leases import Item, Lease, LeaseCheckpoint, LeaseItemError, Va
 
 _ATTEMPTS = 3
 """One write may meet a response that was lost, and then a hand-over that began meanwhile."""
-Batch = tuple[LeaseCheckpoint, str]
+DescribedEnd = tuple[LeaseCheckpoint, str]
 """The end of a batch, and its description."""
 
 
@@ -104,7 +104,7 @@ class HeldLease:
             self._write(lambda lease: updates.renew(lease, attributes))
         self._verify()  # the response may have come too late
 
-    def set_pending(self, batch: Batch, attributes: Mapping[str, Value]) -> None:
+    def set_pending(self, batch: DescribedEnd, attributes: Mapping[str, Value]) -> None:
         """
         Fix the end of a batch before it is handed out.
 
@@ -116,7 +116,7 @@ class HeldLease:
         self._verify()  # as above: the batch must not go out then
 
     def checkpoint(
-        self, reached: LeaseCheckpoint, pending: Batch | None, attributes: Mapping[str, Value]
+        self, reached: LeaseCheckpoint, pending: DescribedEnd | None, attributes: Mapping[str, Value]
     ) -> None:
         """
         Commit all records up to *reached*, and fix the end of the next batch if there is one.

@@ -69,7 +69,7 @@ def missing_leases(
         return stale
     wanted = _without_leases(listing, known)
     began_ms = find_beginning_ms(known.values())
-    plan = _Plan(listing, known, wanted, initial, began_ms, start_at(initial, now_ms, began_ms))
+    plan = _LeasePlan(listing, known, wanted, initial, began_ms, start_at(initial, now_ms, began_ms))
     for shard_id in parents_first(wanted, listing):
         plan.decide(listing[shard_id])
     return [plan.starts[s].lease(listing[s], stream_id) for s in parents_first(plan.starts, listing)]
@@ -95,7 +95,7 @@ def _without_leases(listing: Listing, known: Mapping[str, Lease]) -> set[str]:
 
 
 @define
-class _Plan:
+class _LeasePlan:
     """Decides which shards without a lease get one, parents first."""
 
     listing: Listing

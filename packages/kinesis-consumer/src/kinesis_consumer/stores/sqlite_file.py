@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WAIT_S = 5.0
 """How long a call waits for the transactions of others. Each takes milliseconds."""
 LONGEST_PAUSE_S = 0.002
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 
 
 class SqliteFile:
@@ -57,7 +57,7 @@ class SqliteFile:
         with self._connected(create=True) as connection:
             self._execute(connection, "PRAGMA journal_mode = WAL")
 
-    def read(self, query: str, *values: str) -> list[Row]:
+    def read(self, query: str, *values: str) -> list[SqlRow]:
         """
         Return the rows of *query*.
 
@@ -105,7 +105,7 @@ class SqliteFile:
                 self.disconnect()
                 raise
 
-    def _execute(self, connection: Connection, statement: str, *values: str) -> list[Row]:
+    def _execute(self, connection: Connection, statement: str, *values: str) -> list[SqlRow]:
         """
         Return the rows of a statement that may have to wait for other processes.
 

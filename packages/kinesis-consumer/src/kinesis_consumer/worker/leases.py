@@ -18,8 +18,8 @@ from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.stores import ItemTable
 from kinesis_consumer.worker.callbacks import Callbacks
 from kinesis_consumer.worker.held_shards import HeldShards
-from kinesis_consumer.worker.outages import Attempt, RenewalLog
-from kinesis_consumer.worker.streams import KnownStreams, Source
+from kinesis_consumer.worker.outages import RenewalLog, WriteAttempt
+from kinesis_consumer.worker.streams import GroupStream, KnownStreams
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Item, Lease, Value, read_leases
@@ -51,7 +51,7 @@ class LeaseHolder:
     name: str
     """The worker's name."""
     table: ItemTable
-    sources: Mapping[str | None, Source]
+    sources: Mapping[str | None, GroupStream]
     """The streams by their id in leases; a single stream has none."""
     settings: GroupSettings
     clock: Clock
@@ -190,7 +190,7 @@ class LeaseHolder:
         """Return whether a lease is to be renewed or handed over, or is lost. Most of a thousand leases have no news."""
         return self._is_due(held) or held.is_handing_over or held.is_over
 
-    def _renew_reader(self, reader: ShardReader) -> Attempt | None:
+    def _renew_reader(self, reader: ShardReader) -> WriteAttempt | None:
         attempt = self._renew(reader.held, reader.renewal)
         if reader.held.is_over:
             self.end(reader)
@@ -198,7 +198,7 @@ class LeaseHolder:
             self._hand_over(reader)
         return attempt
 
-    def _renew_finished(self, held: HeldLease) -> Attempt | None:
+    def _renew_finished(self, held: HeldLease) -> WriteAttempt | None:
         attempt = self._renew(held)
         if held.is_over:
             self.shards.remove_finished(held.key)
@@ -208,7 +208,7 @@ class LeaseHolder:
 
     def _renew(
         self, held: HeldLease, attributes: Callable[[], Mapping[str, Value]] | None = None
-    ) -> Attempt | None:
+    ) -> WriteAttempt | None:
         if not self._is_due(held):
             return None
         try:

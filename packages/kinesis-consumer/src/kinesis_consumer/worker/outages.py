@@ -110,7 +110,7 @@ class Periodic:
             log.info("coordination.recovered", task=self.name, **facts)
 
 
-Attempt = tuple[str, ServiceError | None]
+WriteAttempt = tuple[str, ServiceError | None]
 """A write to a lease: its key, and the error."""
 
 
@@ -122,7 +122,7 @@ class RenewalLog:
     _keys: set[str] = field(factory=set, init=False)
     """The leases that failed since the last line."""
 
-    def note(self, attempts: Iterable[Attempt], clock: Clock) -> None:
+    def note(self, attempts: Iterable[WriteAttempt], clock: Clock) -> None:
         """Note the writes to all leases that were due. A failure has its line as soon as it is there."""
         errors = []
         for key, error in attempts:

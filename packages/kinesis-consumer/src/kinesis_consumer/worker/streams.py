@@ -15,7 +15,7 @@ log = get_logger("kinesis_consumer")
 
 
 @frozen
-class Source:
+class GroupStream:
     """One stream of a group."""
 
     name: str

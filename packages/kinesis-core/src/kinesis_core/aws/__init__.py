@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         CALLS as CALLS,
         KEY as KEY,
         KEY_USES as KEY_USES,
-        Call as Call,
+        ApiCall as ApiCall,
         Location as Location,
         Purpose as Purpose,
         Resource as Resource,
@@ -78,7 +78,7 @@ lazy_names(
         "kinesis_core.aws.clients": "find_session make_client stream_client tables_client",
         "kinesis_core.aws.connection": "Connection StreamRef",
         "kinesis_core.aws.dry_runs": "check_reading check_writing",
-        "kinesis_core.aws.permissions": "CALLS KEY KEY_USES Call Location Purpose Resource",
+        "kinesis_core.aws.permissions": "CALLS KEY KEY_USES ApiCall Location Purpose Resource",
         "kinesis_core.aws.rate_limits": "ReadRateLimiter",
         "kinesis_core.aws.retry": (
             "RetryBudget RetryPolicy Throttles call_with_retries log_renewal log_retry"

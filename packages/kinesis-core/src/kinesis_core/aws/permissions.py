@@ -67,7 +67,7 @@ class Use:
 
 
 @frozen
-class Call:
+class ApiCall:
     """One operation of AWS's API, and what it needs."""
 
     service: str
@@ -106,7 +106,7 @@ WORKER = (Location.WORKER,)
 
 
 DYNAMODB_CALLS = (
-    Call(
+    ApiCall(
         "dynamodb",
         "DescribeTable",
         (TABLE,),
@@ -120,7 +120,7 @@ DYNAMODB_CALLS = (
         ),
         "2,500 calls a second to DynamoDB's control plane, per account",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "CreateTable",
         (TABLE,),
@@ -130,7 +130,7 @@ DYNAMODB_CALLS = (
         ),
         "2,500 calls a second to DynamoDB's control plane, per account",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "UpdateTable",
         (TABLE,),
@@ -143,7 +143,7 @@ DYNAMODB_CALLS = (
         ),
         "2,500 calls a second to DynamoDB's control plane, per account, and one new index at a time, per table",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "Scan",
         (TABLE,),
@@ -153,7 +153,7 @@ DYNAMODB_CALLS = (
         ),
         "3,000 read units a second, per partition of the table; 4 KB take one",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "GetItem",
         (TABLE,),
@@ -167,14 +167,14 @@ DYNAMODB_CALLS = (
         ),
         "3,000 read units a second, per partition of the table; an item takes one",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "Query",
         (TABLE_INDEX,),
         (Use(Purpose.GROUP_TABLE, WORKER, "regularly, for the leases that are assigned to the worker"),),
         "3,000 read units a second, per partition of the index; 8 KB take one",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "PutItem",
         (TABLE,),
@@ -187,7 +187,7 @@ DYNAMODB_CALLS = (
         ),
         "1,000 write units a second, per partition of the table; an item takes one, and one more in the index",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "UpdateItem",
         (TABLE,),
@@ -201,7 +201,7 @@ DYNAMODB_CALLS = (
         ),
         "1,000 write units a second, per partition of the table; a lease takes one",
     ),
-    Call(
+    ApiCall(
         "dynamodb",
         "DeleteItem",
         (TABLE,),
@@ -218,7 +218,7 @@ DYNAMODB_CALLS = (
 
 
 CALLS = (
-    Call(
+    ApiCall(
         "kinesis",
         "DescribeStreamSummary",
         (STREAM,),
@@ -238,7 +238,7 @@ CALLS = (
         ),
         "20 calls a second, per account",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "ListShards",
         (STREAM,),
@@ -248,14 +248,14 @@ CALLS = (
         ),
         "1,000 calls a second, per stream",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "GetShardIterator",
         (STREAM,),
         (Use(Purpose.SOURCE, BOTH, "at the start of a query and of a range; to find where a batch ends"),),
         "5 calls a second, per shard",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "GetRecords",
         (STREAM,),
@@ -268,21 +268,21 @@ CALLS = (
         ),
         "5 calls and 2 MiB a second, per shard, shared by all its polling consumers",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "RegisterStreamConsumer",
         (STREAM, CONSUMER),
         (Use(Purpose.FAN_OUT, DRIVER, "when a query starts and its consumer is not registered"),),
         "5 calls a second, per account, and 20 consumers, per stream",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "DescribeStreamConsumer",
         (CONSUMER, STREAM),
         (Use(Purpose.FAN_OUT, DRIVER, "at the start, and every second until the consumer is ACTIVE"),),
         "20 calls a second, per stream",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "SubscribeToShard",
         (CONSUMER, STREAM),
@@ -296,7 +296,7 @@ CALLS = (
         ),
         "1 call a second, 1 every 5 seconds with success, and 2 MiB a second, per consumer and shard",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "DeregisterStreamConsumer",
         (CONSUMER, STREAM),
@@ -309,7 +309,7 @@ CALLS = (
         ),
         "5 calls a second, per stream",
     ),
-    Call(
+    ApiCall(
         "kinesis",
         "PutRecords",
         (STREAM,),
@@ -317,7 +317,7 @@ CALLS = (
         "1,000 records and 1 MiB a second, per shard",
     ),
     *DYNAMODB_CALLS,
-    Call(
+    ApiCall(
         "sts",
         "AssumeRole",
         (ROLE,),

@@ -7,7 +7,7 @@ from typing import Any, Protocol, overload
 
 from kinesis_core.model.records import Record
 
-Row = tuple[str, bytes, str | None, float | None, str | None]
+RecordRow = tuple[str, bytes, str | None, float | None, str | None]
 """The fields of a `Record`, in their order."""
 
 
@@ -16,9 +16,9 @@ class ColumnPage(Protocol):
 
     def __len__(self) -> int: ...
 
-    def record(self, index: int) -> Row: ...
+    def record(self, index: int) -> RecordRow: ...
 
-    def records(self, start: int, stop: int) -> list[Row]: ...
+    def records(self, start: int, stop: int) -> list[RecordRow]: ...
 
     def data_bytes(self, start: int, stop: int) -> int: ...
 

@@ -36,7 +36,7 @@ from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.shards import VISIT_PAGES
 from kinesis_credentials import Advice
 
-Find = Callable[[ShardOffset], ShardOffset]
+FindEnd = Callable[[ShardOffset], ShardOffset]
 """Finds where a batch ends in one shard, given where it starts; the start itself where nothing is new."""
 
 _OLDEST = ShardOffset(TrimHorizon())
@@ -63,7 +63,7 @@ class Lost:
     """No record after the start arrived before this time."""
 
 
-Outcome = Planned | Doubtful | Lost
+PlanOutcome = Planned | Doubtful | Lost
 
 
 @frozen
@@ -77,7 +77,7 @@ class DataLoss:
         self,
         state: ShardState,
         started: ShardOffset,
-        find: Find,
+        find: FindEnd,
         target: ShardOffset | None = None,
         limits: Limits | None = None,
     ) -> ShardOffset:
@@ -103,10 +103,10 @@ class DataLoss:
         self,
         state: ShardState,
         started: ShardOffset,
-        find: Find,
+        find: FindEnd,
         target: ShardOffset | None,
         limits: Limits | None,
-    ) -> Outcome:
+    ) -> PlanOutcome:
         """
         Return what *find* finds from *started*; from the oldest record where a loss after *started* was reported.
 
@@ -134,7 +134,7 @@ class DataLoss:
         self,
         state: ShardState,
         started: ShardOffset,
-        find: Find,
+        find: FindEnd,
         target: ShardOffset | None,
         limits: Limits | None,
     ) -> ShardOffset | Unsettled:

@@ -46,7 +46,7 @@ Pauses after stale listings in a row. They add up to two minutes: ListShards cat
 an error. The quota of ListShards allows far more calls.
 """
 
-Report = Callable[[str, ShardOffset, str], None]
+ReportLoss = Callable[[str, ShardOffset, str], None]
 """Reports lost records: the shard, the offset after which they were, and what happened. It raises if a loss stops the query."""
 
 
@@ -57,7 +57,7 @@ class Discovery:
     stream: str
     api: StreamApi
     clock: Clock
-    report_loss: Report
+    report_loss: ReportLoss
     is_there: Callable[[str], bool]
     """Returns whether Kinesis knows a shard, by its id."""
     summary: Callable[[], StreamSummary]

@@ -83,7 +83,7 @@ def daemon_timer(after_s: float, call: Callable[[], None]) -> Timer:
 
 
 @define
-class _Plan:
+class _AheadPlan:
     """A plan that is made ahead, and its result once it was started."""
 
     start: Offset
@@ -106,7 +106,7 @@ class PlanAhead:
     planner: BatchPlanner
     clock: Clock
     make_timer: MakeTimer = daemon_timer
-    _ahead: _Plan | None = field(default=None, init=False)
+    _ahead: _AheadPlan | None = field(default=None, init=False)
     _lag_ms: Mapping[str, Mapping[str, int]] = field(factory=dict, init=False)
     _returned_s: float = field(default=0.0, init=False)
     _batch: tuple[Offset, Offset] | None = field(default=None, init=False)
@@ -148,13 +148,13 @@ class PlanAhead:
         return self.planner.last_plan.planning_s > max(WORTH_S, WORTH_SHARE * away_s)
 
     def _plan_ahead(self, start: Offset, bounded: bool, after_s: float) -> None:
-        plan = _Plan(start, bounded)
+        plan = _AheadPlan(start, bounded)
         plan.timer = self.make_timer(max(0.0, after_s), lambda: self._make(plan))
         self.planner.set_awaited(False)
         if try_to_start(plan.timer.start):
             self._ahead = plan
 
-    def _make(self, plan: _Plan) -> None:
+    def _make(self, plan: _AheadPlan) -> None:
         try:
             plan.end = self.planner.next_offset(plan.start, bounded=plan.bounded)
         except ServiceError as error:

@@ -4,9 +4,9 @@ Progress: how far the planner has come in one shard, as values and as pure funct
     Unknown, Idle, Behind, InGap, Ended     `after_page`: a page was read
     Ended -> Unknown                        `in_doubt`: records may be lost, so the end proves nothing yet
     any -> Gone                             Kinesis no longer knows the shard
-    any -> Lost                             `lose`: records after a cut are lost, and reading continues at the oldest record
+    any -> AfterLoss                        `lose`: records after a cut are lost, and reading continues at the oldest record
 
-`Lost` is never left. It holds the progress since, which changes as before; another loss replaces it.
+`AfterLoss` is never left. It holds the progress since, which changes as before; another loss replaces it.
 
 The offset decides from which cut a plan starts. `Idle`, `InGap` and `Ended` name a cut, and say nothing of plans from another one.
 Each page makes a new value, so these are msgspec structs, which cost a seventh of attrs classes to make.
@@ -58,29 +58,29 @@ class Ended(Struct, frozen=True):
     cut: Cut
 
 
-Reading = Unknown | Gone | Idle | Behind | InGap | Ended
+ReadingProgress = Unknown | Gone | Idle | Behind | InGap | Ended
 
 
-class Lost(Struct, frozen=True):
+class AfterLoss(Struct, frozen=True):
     """Records after *cut* are lost, and that was reported: plans from it read the oldest record. *rest* is the progress since."""
 
     cut: Cut
-    rest: Reading
+    rest: ReadingProgress
 
 
-Progress = Reading | Lost
+Progress = ReadingProgress | AfterLoss
 
 
 def after_page(progress: Progress, cut: Cut, page: Page, *, at_tip: bool) -> Progress:
     """Return the progress after *page*, which was read from *cut*; *at_tip* is what `is_tip` of the shards says of it."""
     match progress:
-        case Lost(lost, rest):
-            return Lost(lost, _after_page(rest, cut, page, at_tip))
+        case AfterLoss(lost, rest):
+            return AfterLoss(lost, _after_page(rest, cut, page, at_tip))
         case _:
             return _after_page(progress, cut, page, at_tip)
 
 
-def _after_page(progress: Reading, cut: Cut, page: Page, at_tip: bool) -> Reading:
+def _after_page(progress: ReadingProgress, cut: Cut, page: Page, at_tip: bool) -> ReadingProgress:
     if page.is_shard_end:
         return Ended(ShardEnd() if page.records else cut)
     if at_tip:
@@ -91,9 +91,9 @@ def _after_page(progress: Reading, cut: Cut, page: Page, at_tip: bool) -> Readin
     return InGap(cut, page.millis_behind, Gap(known.lag_ms, known.stalled_pages).after(page).stalled_pages)
 
 
-def lose(progress: Progress, cut: Cut) -> Lost:
+def lose(progress: Progress, cut: Cut) -> AfterLoss:
     """Return the progress once the loss of records after *cut* is reported."""
-    return Lost(cut, reading(progress))
+    return AfterLoss(cut, reading(progress))
 
 
 def in_doubt(progress: Progress) -> Progress:
@@ -101,15 +101,15 @@ def in_doubt(progress: Progress) -> Progress:
     match progress:
         case Ended():
             return Unknown()
-        case Lost(cut, Ended()):
-            return Lost(cut, Unknown())
+        case AfterLoss(cut, Ended()):
+            return AfterLoss(cut, Unknown())
         case _:
             return progress
 
 
-def reading(progress: Progress) -> Reading:
+def reading(progress: Progress) -> ReadingProgress:
     """Return the progress without the loss that it may carry."""
-    return progress.rest if isinstance(progress, Lost) else progress
+    return progress.rest if isinstance(progress, AfterLoss) else progress
 
 
 def reads_from(progress: Progress, cut: Cut) -> Cut:
@@ -119,7 +119,7 @@ def reads_from(progress: Progress, cut: Cut) -> Cut:
 
 def is_lost(progress: Progress, cut: Cut) -> bool:
     """Return whether records after *cut* are lost, and that was reported."""
-    return isinstance(progress, Lost) and progress.cut == cut
+    return isinstance(progress, AfterLoss) and progress.cut == cut
 
 
 def is_idle(progress: Progress, cut: Cut) -> bool:
@@ -133,7 +133,7 @@ def is_ended(progress: Progress, cut: Cut) -> bool:
     match progress:
         case Ended(end):
             return end == cut
-        case Lost(_, Ended(end)):
+        case AfterLoss(_, Ended(end)):
             return end == reads_from(progress, cut)
         case _:
             return False

@@ -10,9 +10,9 @@ from kinesis_core.model import After, At, Cut, Record, ShardOffset, TrimHorizon,
 from kinesis_core.planning.evidence import Emptiness, Evidence
 from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import (
+    AfterLoss,
     Ended,
     InGap,
-    Lost,
     Progress,
     Unknown,
     after_page,
@@ -185,7 +185,9 @@ class ShardState:
         While pages are empty, the kept cursor moves through the gap and *cut* stays.
         """
         look = self._note(self.calls.read(self.cache.cursor_at(cut), limit))
-        if isinstance(self.progress, Lost):  # a shard that could not be read may have more left than was seen
+        if isinstance(
+            self.progress, AfterLoss
+        ):  # a shard that could not be read may have more left than was seen
             drop_before(look.page, self.progress.cut)
         self.ends_with(cut, look)
         self.cache.keep_first(cut, look.at if look.records else None)

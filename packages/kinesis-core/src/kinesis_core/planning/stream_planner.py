@@ -23,7 +23,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, StreamNotReadyError, ThrottledError
 from kinesis_core.model import After, At, Cut, Listing, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
 from kinesis_core.planning.batch_end import plan_end
-from kinesis_core.planning.data_loss import DataLoss, Find
+from kinesis_core.planning.data_loss import DataLoss, FindEnd
 from kinesis_core.planning.discovery import Discovery, Known, find_needless
 from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.loss import LossReport
@@ -293,7 +293,7 @@ class StreamPlanner:
         return end
 
     def _find_patiently(
-        self, state: ShardState, started: ShardOffset, find: Find, *, waits: bool
+        self, state: ShardState, started: ShardOffset, find: FindEnd, *, waits: bool
     ) -> ShardOffset:
         """Return what *find* finds: a plan from where it got stuck is part of it. With *waits*, wait while the shard brings nothing."""
         end: ShardOffset | None = None

@@ -83,13 +83,13 @@ class Describe:
     """DescribeStreamSummary, once."""
 
 
-Call = Put | ListShards | Describe
-Result = PutResponse | ShardMap | StreamSummary | ServiceError
-Steps = Generator[ListShards | Describe, Any, Any]
+StreamCall = Put | ListShards | Describe
+CallResult = PutResponse | ShardMap | StreamSummary | ServiceError
+CallSteps = Generator[ListShards | Describe, Any, Any]
 """Calls one after the other. Each is sent its result, or raises its error."""
 
 
-def make(api: PutApi, stream: str, call: Call) -> Result:
+def make(api: PutApi, stream: str, call: StreamCall) -> CallResult:
     """Make *call*, and return its result or its error."""
     try:
         match call:
@@ -124,7 +124,7 @@ class Dispatcher:
     _is_checking: bool = field(default=False, init=False)
     _held: Sequence[ShardBatch] = field(default=(), init=False)
     """A request that waits for a check of the shards. No other is taken meanwhile."""
-    _findings: deque[Steps] = field(factory=deque, init=False)
+    _findings: deque[CallSteps] = field(factory=deque, init=False)
     """What there is to find out. Only the steps of the first are under way."""
     _next: ListShards | Describe | None = field(default=None, init=False)
     """Their next call, unless it is out."""
@@ -154,7 +154,7 @@ class Dispatcher:
 
     # Calls out, results in
 
-    def take(self, now_s: float) -> Call | None:
+    def take(self, now_s: float) -> StreamCall | None:
         """Return the next call, or None if there is none yet."""
         return self._take_finding(now_s) or self._take_request(now_s)
 
@@ -165,7 +165,7 @@ class Dispatcher:
             waits.append(max(0.0, self._due_s - now_s))
         return min((wait_s for wait_s in waits if wait_s is not None), default=None)
 
-    def on_result(self, call: Call, result: Result, now_s: float) -> None:
+    def on_result(self, call: StreamCall, result: CallResult, now_s: float) -> None:
         """Handle the *result* of a call that `take` returned."""
         match call, result:
             case Put(request), ServiceError():
@@ -175,13 +175,13 @@ class Dispatcher:
             case _:
                 self._advance(result)
 
-    def find_out(self, steps: Steps) -> None:
+    def find_out(self, steps: CallSteps) -> None:
         """Take *steps* once those of all earlier findings are taken."""
         self._findings.append(steps)
         if len(self._findings) == 1:
             self._advance(None)
 
-    def _advance(self, result: Result | None) -> None:
+    def _advance(self, result: CallResult | None) -> None:
         """Go on with the first findings, whose last call had this *result*."""
         while self._findings:
             steps = self._findings[0]
@@ -192,13 +192,13 @@ class Dispatcher:
                 self._findings.popleft()
                 result, self._due_s = None, -math.inf
 
-    def _take_finding(self, now_s: float) -> Call | None:
+    def _take_finding(self, now_s: float) -> StreamCall | None:
         if self._next is None or now_s < self._due_s:
             return None
         call, self._next = self._next, None
         return call
 
-    def _take_request(self, now_s: float) -> Call | None:
+    def _take_request(self, now_s: float) -> StreamCall | None:
         while not self._is_checking:
             request, self._held = self._held or self.accumulator.take(now_s), ()
             if not request:
@@ -264,7 +264,7 @@ class Dispatcher:
         is_doubtful = self.was_flushed or self._is_silent(now_s) or self.is_outdated
         return is_doubtful and not self._checks.wait_s(now_s)
 
-    def _check(self) -> Steps:
+    def _check(self) -> CallSteps:
         """
         Make the shard map match the open shards. Failed calls are repeated until the patience is over.
 
@@ -285,7 +285,7 @@ class Dispatcher:
 
     # Findings about requests
 
-    def _settle(self, misrouted: Sequence[Misrouted]) -> Steps:
+    def _settle(self, misrouted: Sequence[Misrouted]) -> CallSteps:
         """Find out why aggregates went to other shards than their own, then decide about them."""
         try:
             yield from self._await_explanation(misrouted)
@@ -293,7 +293,7 @@ class Dispatcher:
         except ServiceError as error:
             self.responses.fail_unlisted([batch for batch, _ in misrouted], error, are_sent=True)
 
-    def _await_explanation(self, misrouted: Sequence[Misrouted]) -> Steps:
+    def _await_explanation(self, misrouted: Sequence[Misrouted]) -> CallSteps:
         """
         Repeat until *misrouted* is explained by a reshard, or by a stream that distributes its records itself.
 
@@ -315,7 +315,7 @@ class Dispatcher:
 
     def _find_explanation(
         self, misrouted: Sequence[Misrouted], attempt: int, *, is_urgent: bool = True
-    ) -> Steps:
+    ) -> CallSteps:
         """
         List the shards. If they do not explain *misrouted*, check whether Kinesis chooses them.
 
@@ -327,7 +327,7 @@ class Dispatcher:
             yield from self._check_strategy_once(attempt, is_urgent=is_urgent)
         return error
 
-    def _explain(self, request: Sequence[ShardBatch], error: ServiceError) -> Steps:
+    def _explain(self, request: Sequence[ShardBatch], error: ServiceError) -> CallSteps:
         """Find out whether a change of the stream explains *error*. Then *request* is sent again; else it has failed."""
         router, may_pass = self.accumulator.router, False
         try:
@@ -351,7 +351,7 @@ class Dispatcher:
         """Delay the next call, after *attempt* listings without success."""
         self._due_s = self.clock.now_s() + pause_s(attempt, self.accumulator.rng)
 
-    def _repeat(self, step: Callable[[], Steps], call: str) -> Steps:
+    def _repeat(self, step: Callable[[], CallSteps], call: str) -> CallSteps:
         """Take *step* until it succeeds. Raises its last error once the patience is over."""
         patience = self._patience()
         for attempt in count(1):
@@ -363,7 +363,7 @@ class Dispatcher:
                 raise error
             self._rest(attempt)
 
-    def _try(self, step: Steps, call: str, attempt: int, *, is_urgent: bool = True) -> Steps:
+    def _try(self, step: CallSteps, call: str, attempt: int, *, is_urgent: bool = True) -> CallSteps:
         """Take *step* and return its error, if any. If it *is_urgent*, an error that is not retryable is raised."""
         try:
             yield from step
@@ -374,14 +374,14 @@ class Dispatcher:
             return error
         return None
 
-    def _list(self) -> Steps:
+    def _list(self) -> CallSteps:
         """List all shards, and route by them."""
         shards = yield ListShards()
         if shards != self.accumulator.router.shards:
             self.accumulator.use(shards)
             log.info("shards.discovered", stream=self.accumulator.stream, shards=len(shards.open_shards))
 
-    def _list_open(self) -> Steps:
+    def _list_open(self) -> CallSteps:
         """List the open shards, and all shards if the open ones differ from the map."""
         accumulator = self.accumulator
         try:
@@ -400,7 +400,7 @@ class Dispatcher:
             self.is_outdated = False
         self._last_response_s = self.clock.now_s()
 
-    def _check_strategy(self) -> Steps:
+    def _check_strategy(self) -> CallSteps:
         """Check whether Kinesis chooses the shards, once that may be asked again."""
         now_s = self.clock.now_s()
         self._due_s = max(self._due_s, now_s + self._describes.wait_s(now_s))
@@ -408,7 +408,7 @@ class Dispatcher:
         summary = yield Describe()
         self.accumulator.distribute(is_auto=summary.is_auto_distributed)
 
-    def _check_strategy_once(self, attempt: int, *, is_urgent: bool = False) -> Steps:
+    def _check_strategy_once(self, attempt: int, *, is_urgent: bool = False) -> CallSteps:
         """Check whether Kinesis chooses the shards, if that may be asked now. Otherwise, and after an error, never mind."""
         if not self._describes.wait_s(self.clock.now_s()):
             yield from self._try(

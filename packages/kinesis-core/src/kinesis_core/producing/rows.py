@@ -190,7 +190,7 @@ def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
             )
 
 
-Lists = tuple[list[bytes], list[str], list[str | None] | None]
+RowLists = tuple[list[bytes], list[str], list[str | None] | None]
 """Data, partition keys and explicit hash keys."""
 
 
@@ -217,7 +217,7 @@ class NativeRows(Protocol):
 
     def entries(self) -> NativeEntries: ...
 
-    def lists(self) -> Lists: ...
+    def lists(self) -> RowLists: ...
 
 
 class RowColumns(Rows):
@@ -226,13 +226,13 @@ class RowColumns(Rows):
     __slots__ = ("_lists", "native")
 
     native: NativeRows
-    _lists: Lists | None
+    _lists: RowLists | None
 
     def __init__(self, native: NativeRows) -> None:
         object.__setattr__(self, "native", native)
         object.__setattr__(self, "_lists", None)
 
-    def _listed(self) -> Lists:
+    def _listed(self) -> RowLists:
         if self._lists is None:
             object.__setattr__(self, "_lists", self.native.lists())
         assert self._lists is not None  # noqa: S101 - set above

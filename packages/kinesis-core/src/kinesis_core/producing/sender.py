@@ -14,7 +14,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import KinesisError, PutError
 from kinesis_core.producing.accumulator import MAY_BE_MISSING, RecordAccumulator
 from kinesis_core.producing.counts import Totals
-from kinesis_core.producing.dispatcher import Call, Dispatcher, Result, make
+from kinesis_core.producing.dispatcher import CallResult, Dispatcher, StreamCall, make
 from kinesis_core.producing.router import Groups
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.sender_group import SenderGroup
@@ -236,7 +236,7 @@ class Sender:
 
     # Called by the group
 
-    def take(self, now_s: float) -> Call | None:
+    def take(self, now_s: float) -> StreamCall | None:
         """Return the next call, or None if there is none yet, or if this is the end."""
         if self._is_ending and self._is_all_written() and not self.in_flight:
             self._settle()
@@ -249,11 +249,11 @@ class Sender:
             self.group.progress.notify_all()
         return call
 
-    def make(self, call: Call) -> Result:
+    def make(self, call: StreamCall) -> CallResult:
         """Make *call*. Returns its result or error, which is for `on_result`."""
         return make(self.api, self.accumulator.stream, call)
 
-    def on_result(self, call: Call, result: Result) -> None:
+    def on_result(self, call: StreamCall, result: CallResult) -> None:
         """Handle the *result* of a call, and wake the callers that may continue."""
         self.dispatcher.on_result(call, result, self.clock.now_s())
         self._wake_callers()

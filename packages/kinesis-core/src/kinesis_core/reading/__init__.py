@@ -10,7 +10,7 @@ from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
     from kinesis_core.reading.by_arrival import (
-        Source as Source,
+        RangeSource as RangeSource,
         merge_by_arrival as merge_by_arrival,
         ranges_after as ranges_after,
     )
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         COLUMNS as COLUMNS,
         DEFAULT_COLUMNS as DEFAULT_COLUMNS,
         Column as Column,
-        Kind as Kind,
+        ColumnKind as ColumnKind,
         UserRecord as UserRecord,
         find_columns as find_columns,
         user_records as user_records,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 lazy_names(
     __name__,
     {
-        "kinesis_core.reading.by_arrival": "Source merge_by_arrival ranges_after",
+        "kinesis_core.reading.by_arrival": "RangeSource merge_by_arrival ranges_after",
         "kinesis_core.reading.columns": (
-            "COLUMNS DEFAULT_COLUMNS Column Kind UserRecord find_columns user_records"
+            "COLUMNS DEFAULT_COLUMNS Column ColumnKind UserRecord find_columns user_records"
         ),
         "kinesis_core.reading.concurrent": "PAGES_HELD read_concurrently",
         "kinesis_core.reading.polling": "PollingRangeReader",

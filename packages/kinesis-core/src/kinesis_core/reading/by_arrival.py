@@ -14,14 +14,14 @@ from kinesis_core.model import Listing, ShardRange, ancestors
 from kinesis_core.reading.columns import UserRecord
 from kinesis_core.threads import start_threads
 
-Lists = Iterator[list[UserRecord]]
+RecordLists = Iterator[list[UserRecord]]
 
 
 @define
-class Source:
+class RangeSource:
     """One range. *open* starts to read it."""
 
-    open: Callable[[], Lists]
+    open: Callable[[], RecordLists]
     after: frozenset[int] = frozenset()
     """The indexes of the sources that have to end before this one begins: those of the shard's ancestors."""
 
@@ -43,7 +43,7 @@ def ranges_after(ranges: Sequence[ShardRange], listing: Listing) -> list[frozens
     ]
 
 
-def merge_by_arrival(sources: Sequence[Source]) -> Generator[list[UserRecord], None, None]:
+def merge_by_arrival(sources: Sequence[RangeSource]) -> Generator[list[UserRecord], None, None]:
     """
     Yield all records of *sources* in lists, by arrival time.
 
@@ -62,7 +62,7 @@ def merge_by_arrival(sources: Sequence[Source]) -> Generator[list[UserRecord], N
 class _Head:
     """The list that a source has delivered last, and how much of it is left."""
 
-    lists: Lists
+    lists: RecordLists
     records: list[UserRecord] = field(factory=list)
     times: list[int] = field(factory=list)
     """For each record the latest arrival time so far, which never decreases."""
@@ -88,7 +88,7 @@ class _Head:
 class _Merge:
     """The sources that wait, and those that are read."""
 
-    waiting: dict[int, Source]
+    waiting: dict[int, RangeSource]
     reading: dict[int, _Head] = field(factory=dict)
 
     def heads(self) -> list[_Head]:

@@ -20,7 +20,7 @@ from kinesis_core.reading.unpacking import unpack_record
 from kinesis_credentials import Advice
 
 
-class Kind(Enum):
+class ColumnKind(Enum):
     """The type of a column. The value is Spark's name for it."""
 
     BINARY = "binary"
@@ -41,7 +41,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     nullable: bool
     meaning: str
 
@@ -49,26 +49,26 @@ class Column:
 DEFAULT_COLUMNS = (
     Column(
         "data",
-        Kind.BINARY,
+        ColumnKind.BINARY,
         False,
         "The payload: of the user record, if it came in an aggregate. May be empty.",
     ),
-    Column("streamName", Kind.STRING, False, "The name of the stream that the record was read from."),
+    Column("streamName", ColumnKind.STRING, False, "The name of the stream that the record was read from."),
     Column(
         "partitionKey",
-        Kind.STRING,
+        ColumnKind.STRING,
         True,
         "The partition key: the user record's own, if it came in an aggregate. Null when Kinesis gives none, or the aggregate.",
     ),
     Column(
         "sequenceNumber",
-        Kind.STRING,
+        ColumnKind.STRING,
         False,
         "The sequence number in decimal; user records of one aggregate share it.",
     ),
     Column(
         "approximateArrivalTimestamp",
-        Kind.TIMESTAMP,
+        ColumnKind.TIMESTAMP,
         True,
         "When Kinesis took the record in, to the millisecond; neither exact nor increasing.",
     ),
@@ -76,35 +76,35 @@ DEFAULT_COLUMNS = (
 """The columns of a reader without a schema of its own, in this order."""
 
 EXTRA_COLUMNS = (
-    Column("shardId", Kind.STRING, False, "The shard that the record was read from."),
+    Column("shardId", ColumnKind.STRING, False, "The shard that the record was read from."),
     Column(
         "subSequenceNumber",
-        Kind.LONG,
+        ColumnKind.LONG,
         False,
         "The index within the aggregate, from 0; 0 for a record that is not an aggregate.",
     ),
     Column(
         "explicitHashKey",
-        Kind.STRING,
+        ColumnKind.STRING,
         True,
         "The user record's own explicit hash key, in decimal. Null without a valid one, and for a record that is not in an "
         "aggregate: Kinesis does not return it.",
     ),
     Column(
         "stream",
-        Kind.STRING,
+        ColumnKind.STRING,
         False,
         "The stream as the user gave it: its ARN with the option streamARN, else the same as streamName.",
     ),
     Column(
         "encryptionType",
-        Kind.STRING,
+        ColumnKind.STRING,
         True,
         "KMS when the stream was encrypted by the service, else NONE or null.",
     ),
     Column(
         "millisBehindLatest",
-        Kind.LONG,
+        ColumnKind.LONG,
         False,
         "How far the response with this record was behind the shard's tip, in milliseconds.",
     ),

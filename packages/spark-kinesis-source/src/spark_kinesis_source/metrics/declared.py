@@ -56,7 +56,11 @@ LAG = Metric(
     "Spark 4.2 and later.",
 )
 RETENTION = Metric(
-    "kinesis.retention", Kind.GAUGE, "s", STREAM, "How long the stream keeps a record. Spark 4.2 and later."
+    "kinesis.retention",
+    Kind.GAUGE,
+    "s",
+    STREAM,
+    "How long the stream keeps a record. Spark 4.2 and later.",
 )
 LOSSES = Metric(
     "kinesis.data_losses",
@@ -112,7 +116,11 @@ RUNNING = Metric(
     "1 while the query runs, 0 after its end. It stays when the query ends.",
 )
 FAILURES = Metric(
-    "kinesis.query.failures", Kind.COUNTER, "{failure}", QUERY, "How many times the query ended by an error."
+    "kinesis.query.failures",
+    Kind.COUNTER,
+    "{failure}",
+    QUERY,
+    "How many times the query ended by an error.",
 )
 
 METRICS = (

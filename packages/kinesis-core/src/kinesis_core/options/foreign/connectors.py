@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from kinesis_core.options.option import Parser
 
-Form = Callable[[Parser[Any]], Parser[Any]]
+ParserForm = Callable[[Parser[Any]], Parser[Any]]
 """Returns, for the parser of our option, that of a name with another unit or other values."""
 
 ALL_IN_CHECKPOINT = "Spark's checkpoint holds all progress"
@@ -32,7 +32,7 @@ class Connector:
     """The names that a connector has for options, as it writes them."""
 
     origin: Origin
-    names: Mapping[str, str | tuple[str, Form]]
+    names: Mapping[str, str | tuple[str, ParserForm]]
     """By the name of our option: its name, and the form of its values if that differs from ours."""
     ignored_by_source: Mapping[str, str] = field(factory=dict)
     """By reason: names that have no effect on our source, separated by spaces. A name may end in `*`."""

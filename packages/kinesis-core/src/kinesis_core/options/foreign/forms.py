@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from kinesis_core.model import SHARD_RATE_BYTES
-from kinesis_core.options.foreign.connectors import Form
+from kinesis_core.options.foreign.connectors import ParserForm
 from kinesis_core.options.option import Parser
 from kinesis_core.options.parsers import boolean, duration, integer, url
 
@@ -19,7 +19,7 @@ def clamped_integer(ours: Parser[int]) -> Parser[int]:
     return _clamp(integer(ours.low, None), ours, f"{ours.domain}; a larger value counts as {ours.high}")
 
 
-def clamped(unit: str, *, least_s: float | None = None) -> Form:
+def clamped(unit: str, *, least_s: float | None = None) -> ParserForm:
     """
     Return the form of durations in *unit* of which those above our range count as our longest.
 
@@ -36,12 +36,12 @@ def clamped(unit: str, *, least_s: float | None = None) -> Form:
     return form
 
 
-def in_unit(unit: str) -> Form:
+def in_unit(unit: str) -> ParserForm:
     """Return the form of our durations in which a number without a unit counts *unit*."""
     return lambda ours: duration(ours.low, ours.high, unit)
 
 
-def read_in(unit: str) -> Form:
+def read_in(unit: str) -> ParserForm:
     """Return the form of durations that stand for what a shard delivers in that time, in bytes."""
     seconds = duration(_SHORTEST_READ_S, _LONGEST_READ_S, unit)
     return lambda _: Parser(seconds.domain, lambda text: round(seconds.parse(text) * SHARD_RATE_BYTES))

@@ -15,14 +15,14 @@ import pyarrow as pa
 from kinesis_core.aggregation import MAGIC
 from kinesis_core.model import Page, RecordColumns
 from kinesis_core.reading.arrow.arrays import FEW, TIMESTAMP, binaries, constant, longs, strings, timestamps
-from kinesis_core.reading.columns import Kind, find_columns, whole_aggregate_error
+from kinesis_core.reading.columns import ColumnKind, find_columns, whole_aggregate_error
 from kinesis_core.reading.unpacking import unpack_record
 
 ARROW_TYPES = {
-    Kind.BINARY: pa.binary(),
-    Kind.STRING: pa.string(),
-    Kind.TIMESTAMP: TIMESTAMP,
-    Kind.LONG: pa.int64(),
+    ColumnKind.BINARY: pa.binary(),
+    ColumnKind.STRING: pa.string(),
+    ColumnKind.TIMESTAMP: TIMESTAMP,
+    ColumnKind.LONG: pa.int64(),
 }
 """The types that Spark uses for its own. Every field is nullable, as in Spark."""
 T = TypeVar("T")

@@ -15,11 +15,11 @@ from kinesis_core import KinesisError
 
 class LeaseLostError(KinesisError):
     """
-    The lease of the shard is lost: another worker has it, or it could not be renewed in time.
+    The lease of the shard is lost: another worker has it, or it was not renewed in time.
 
-    Go on with the next batch. If `may_be_committed` is false, this batch is not committed, and is delivered again. If it is true, nobody
-    knows: the commit was sent and got no response, and a look afterwards did not decide it. The batch is delivered again only if it is
-    not committed. So undo what was done for a batch only if `may_be_committed` is false.
+    Continue with the next batch. If `may_be_committed` is false, this batch is not committed and is delivered again. If it is true,
+    nobody knows: the commit got no response, and reading the lease afterwards did not decide it. So undo the effects of a batch only
+    if `may_be_committed` is false.
 
     Attributes:
         shard_id: The shard.
@@ -39,17 +39,17 @@ class LeaseLostError(KinesisError):
 
 class HandlerError(KinesisError):
     """
-    A handler failed for a batch, also when it was tried again. The batch is not committed, unless the handler did that itself, and its
-    lease is released.
+    A handler failed for a batch, also after all retries. The lease is released. The batch is not committed, unless the handler
+    committed it.
 
-    Correct the handler or the record that it fails for. Then start again: a batch that is not committed is delivered again. The exception of the handler
-    is the cause (`__cause__`). The message has only its type, because its text may hold data of records.
+    Correct the handler, or the record for which it fails. Then start again: the batch is delivered again if it is not committed.
+    The handler's exception is the cause (`__cause__`). The message has only its type, because its text may contain data of records.
 
     Attributes:
         stream: The stream, as in `Batch.stream`.
         shard_id: The shard.
         batch_id: The id of the batch, as text.
-        attempts: How often the handler was called for the batch or record that it failed for.
+        attempts: How often the handler was called for the failed batch or record.
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class HandlerError(KinesisError):
 
 class GroupStateError(KinesisError):
     """
-    The table of leases has what this worker cannot work with: leases of other streams than its own, workers of a KCL before 3.5, or a
-    state of a newer version.
+    This worker cannot use the table of leases: it has leases of other streams, workers of a KCL before 3.5, or the state of a newer
+    version.
 
-    Do what the message says.
+    Follow the advice in the message.
     """
 
 
 class WorkerNameInUseError(KinesisError):
     """
-    Another process of the group runs with the name of this worker. Both would deliver and commit the same batches.
+    Another running process of the group has the name of this worker. Both would deliver and commit the same batches.
 
-    Give each process a name of its own, or none. A process that was killed is no obstacle: its name is free once its leases expire.
+    Give each process its own name, or none. The name of a killed process is free once its leases expire.
     """

@@ -37,8 +37,9 @@ class ConsumerGroup:
     """
     One worker of a group. Open one in each process; threads may share it.
 
-    It begins to work when it is entered (`with`), and releases its leases when it is left. SIGTERM ends the iterations of all groups of
-    the process after the batches in hand, if one of them is entered in the main thread and the program has no handler of its own.
+    It starts to work when it is entered (`with`), and releases its leases when it is left. On SIGTERM, all groups of the process finish
+    the batches in hand and end their iterations. This needs one group that is entered in the main thread, and a program without a
+    SIGTERM handler of its own.
     """
 
     application: str
@@ -71,35 +72,35 @@ class ConsumerGroup:
         worker: str | None = None,
     ) -> ConsumerGroup:
         """
-        Return a worker of the group *application*, after verifying that the streams and the table of leases exist.
+        Return a worker of the group *application*. The streams and the table of leases are verified first.
 
-        Throttles and outages of up to half a minute are waited out. A missing table is created, and a missing consumer registered,
-        which takes some seconds. At most 900 s are waited for the table, and 60 s for the consumer. No lease is taken before the
-        group is entered.
+        This waits up to half a minute for throttles and outages to end. It creates a missing table (it waits up to 900 s for it) and
+        registers a missing consumer (up to 60 s). It takes no lease: the worker takes leases once the group is entered.
 
-        *streams*: one stream, or several, by name or ARN. All workers of a group name the same ones. A group that began with several
-        may have others later. One that began with a single stream keeps to it, because its leases do not name the stream.
-        *application*: the name of the group, with 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
-        *leases*: where the group keeps its leases: by default in DynamoDB, in the table of the application, as the KCL does. A path is
-        that of a file of SQLite.
-        *region*: by default that of the ARN or of the endpoint, or as botocore finds it.
-        *credentials*: by default as botocore finds them.
-        *wire_format*: of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
-        *start*: where a new group begins: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time that is past. Later the leases say it.
-        *consumer*: reads by enhanced fan-out, as the consumer of that name, which is registered if it does not exist and never
-        removed, or, for a single stream, as the one with that ARN. All workers of a group name the same one. By default they poll.
-        *worker*: a name of up to 255 characters that no other worker of the group has. By default it is new for each process. The name
-        of a process that was killed can be used again: then at most one lease duration is waited.
+        *streams*: one stream or several, each by name or ARN. All workers of a group name the same streams. A group that started with
+        several streams can change them later. A group that started with one stream cannot, because its leases do not name the stream.
+        *application*: the name of the group: 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
+        *leases*: where the group keeps its leases. The default is DynamoDB, in the table of the application, as with the KCL. A path
+        names a file of SQLite.
+        *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
+        *credentials*: the default is what botocore finds.
+        *wire_format*: the format of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
+        *start*: where a new group starts: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time in the past. Later starts continue from the
+        leases.
+        *consumer*: the name of the consumer for enhanced fan-out. It is registered if it does not exist, and never removed. For a single
+        stream it may be an ARN. All workers of a group name the same consumer. The default is to poll.
+        *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each process. The
+        name of a killed process can be used again: `open` then waits up to one lease duration.
 
         Raises:
-            OptionError: An argument is malformed, a stream is given twice, or the consumer is one of another stream.
-            TableLayoutError: DynamoDB has a table of that name that is no table of leases.
-            CredentialsError: No credentials or no region are found.
+            OptionError: An argument is malformed, a stream is given twice, or the consumer belongs to another stream.
+            TableLayoutError: The table of that name in DynamoDB is not a table of leases.
+            CredentialsError: No credentials or no region were found.
             StreamNotFoundError: A stream or the consumer does not exist.
             StreamRecreatedError: The leases are of a stream that was deleted before this one was created.
-            WorkerNameInUseError: A process that runs has the name *worker*.
-            GroupStateError: The leases in the table do not fit to *streams*, or are of a newer version; or workers of a KCL before 3.5
-                work in it.
+            WorkerNameInUseError: Another running process has the name *worker*.
+            GroupStateError: The leases in the table do not fit *streams*, a newer version wrote them, or workers of a KCL before 3.5 use
+                the table.
             AccessDeniedError: A call is not allowed. The message names the IAM action.
             ServiceError: AWS cannot be reached, or refuses a call, or the table or the consumer is not ready in time.
         """
@@ -143,7 +144,7 @@ class ConsumerGroup:
     @in_words_of_groups()
     def __next__(self) -> Batch:
         """
-        Return the next batch of any shard. Waits for one; ends after `stop`, `close` and SIGTERM.
+        Return the next batch of any shard, and wait for it. The iteration ends after `stop`, `close` and SIGTERM.
 
         Raises:
             DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
@@ -161,11 +162,10 @@ class ConsumerGroup:
 
     def lag(self) -> dict[str, dict[str, int]]:
         """
-        Return by stream and shard how many milliseconds this worker's reading is behind the tip.
+        Return, by stream and shard, how many milliseconds this worker is behind the tip.
 
-        That is the lag of the last page. While no further page is read, because a batch in hand keeps the shard waiting, the memory
-        is full or calls fail, the age of that page is added: the lag grows. A shard is left out until its first page is read,
-        and once its last one is.
+        The lag is that of the last page. The age of that page is added while no further page is read: the batch in hand is not committed,
+        the memory is full, or calls fail. So the lag grows. A shard is left out before its first page and after its last one.
         """
         return self._threads.worker.lag()
 
@@ -180,11 +180,11 @@ class ConsumerGroup:
         each: Literal["batch", "record"] = "batch",
     ) -> None:
         """
-        Call *handler* for each batch, or for each record, and commit each batch after that. Ends as an iteration does.
+        Call *handler* for each batch or each record, and commit each batch afterwards. It ends as an iteration does.
 
-        Several shards are handled at once, in *threads*; each shard in order. A handler that raises is called again after a pause,
-        *retries* times. Then *on_failure* says what happens: "stop" ends the group with an error; a function is called with the
-        batch or record and the exception, and when it returns, the records count as processed.
+        *threads* handle several shards at once, each shard in order. A handler that raises is called again after a pause, up to *retries*
+        times. Then *on_failure* decides: "stop" ends the group with an error. A function is called with the batch or record and the
+        exception; when it returns, the records count as processed.
 
         Raises:
             OptionError: An argument is malformed.
@@ -223,7 +223,7 @@ class ConsumerGroup:
     @in_words_of_groups()
     def close(self) -> None:
         """
-        Release all leases, so that other workers have them at once. Batches that are not committed are delivered again. Idempotent.
+        Release all leases, so that other workers can take them at once. Batches that are not committed are delivered again. Idempotent.
         """
         try:
             self._threads.close()
@@ -232,7 +232,7 @@ class ConsumerGroup:
                 TERMINATION.remove(self._threads)
 
     async def aclose(self) -> None:
-        """As `close`, for a task of asyncio. A task that is cancelled meanwhile waits until the group is closed."""
+        """As `close`, for a task of asyncio. A task that is cancelled still waits until the group is closed."""
         from kinesis_consumer.waiting import in_thread
 
         try:

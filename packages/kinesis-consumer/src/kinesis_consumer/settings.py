@@ -43,27 +43,27 @@ class GroupSettings:
 
     lease_duration_s: float = field(default=10.0, validator=_within(1, 3600))
     """
-    For how long a worker keeps its leases without a renewal. It renews them three times as often. All workers of a group have the
-    same duration; the KCL calls it `failoverTimeMillis`.
+    How long a lease is valid without a renewal. A worker renews its leases three times in this time. All workers of a group have the
+    same duration. The KCL calls it `failoverTimeMillis`.
     """
     fetch_interval_s: float = field(default=1.0, validator=_within(0.2, 3600))
-    """How often a shard is read whose tip was reached. A shard with more records is read at once."""
+    """Time between two reads of a shard at its tip. A shard with more records is read at once."""
     max_fetch_rate_bytes: float = field(default=float(SHARD_RATE_BYTES), validator=_within(1, float("inf")))
-    """How many bytes a second are read of one shard: by default as many as Kinesis returns to all its polling consumers together."""
+    """Maximum bytes a second read from one shard. The default is what Kinesis returns to all polling consumers of a shard together."""
     max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000, int))
-    """At most so many records are in a batch; an aggregate counts as one."""
+    """Maximum number of records in a batch. An aggregate counts as one."""
     max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB, int))
-    """A batch gets no further page of records once it has so much data."""
+    """A batch with this much data gets no further page of records."""
     max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB, int))
-    """No further page is read while all batches and pages of this worker have so much data."""
+    """No further page is read while all batches and pages of this worker hold this much data."""
     fetch_threads: int = field(default=8, validator=_within(1, 1000, int))
-    """Shards that are read at once."""
+    """Maximum number of shards that are read at the same time."""
     max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1, int))
     """
-    At most so many shards are read by one worker. All workers of a group have the same number: where a leader assigns leases, its
-    own counts. Shards that nobody may read are not read: the event `shards.unassigned` says how many.
+    Maximum number of shards of one worker. All workers of a group have the same number, because the leader applies its own. Shards
+    beyond all workers' maximum are not read: the event `shards.unassigned` gives their number.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
-    """How long a batch in hand may take once another worker waits for its shard."""
+    """Maximum time for the batch in hand once another worker waits for its shard."""
     fail_on_data_loss: bool = field(default=True, validator=_check_bool)
-    """Whether lost records are an error. Otherwise they are logged, and reading goes on with the oldest record that is left."""
+    """Whether lost records are an error. If not, the loss is logged and reading continues with the oldest record left."""

@@ -29,7 +29,7 @@ class Status(IntEnum):
 
 
 class CommandError(Exception):
-    """A command cannot go on. The message is one line that says what to do."""
+    """A command cannot continue. The message is one line that says what to do."""
 
     status = Status.FAILED
 

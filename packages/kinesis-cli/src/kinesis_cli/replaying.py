@@ -52,7 +52,7 @@ def decode_rows(lines: LineRows) -> Recorded:
 
 def recorded_rows(batch: Any, name: str, number: int) -> Recorded:
     """
-    Return the records of *batch*, a `pyarrow.RecordBatch` of the file *name*, of which the first has *number*.
+    Return the records of *batch*, a `pyarrow.RecordBatch` of the file *name*. Its first record has *number*.
 
     Rows without data are among the refused ones.
 

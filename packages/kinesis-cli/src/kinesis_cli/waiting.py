@@ -56,7 +56,7 @@ class FirstResponse:
             self.error = f"HTTP status {status}"
 
     def watch(self, wait: Callable[[float], bool] | None = None) -> None:
-        """Say what is waited for if *wait*, for so many seconds, does not return that there is a response."""
+        """Say what is waited for if *wait*, called with a number of seconds, returns that there is no response."""
         if not (wait or self.is_there.wait)(SILENT_S):
             how = f"does not respond: {self.error}; trying again" if self.error else "has not responded yet"
             self.say(f"{self.url} {how}. Ctrl-C ends.")

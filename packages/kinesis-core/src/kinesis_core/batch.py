@@ -127,7 +127,7 @@ class Batch(ArrowForms):
     _name: str
     _groups: Sequence[RangeGroup]
     _read: Callable[[Sequence[RangeGroup], bool, float], Pages]
-    """Reads groups: with the records' data or without, and with about so many bytes a page."""
+    """Reads groups: with the records' data or without, and with about this many bytes a page."""
     _list: Callable[[], Listing]
     _ends_ms: int | None = None
     """The latest time among the ends of the shards; None when no time is known."""

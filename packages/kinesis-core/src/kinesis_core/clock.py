@@ -38,7 +38,7 @@ class SteadyClock(SystemClock):
     """
     A clock for deadlines and pauses: it counts from an arbitrary moment, and cannot be set.
 
-    It goes on while the machine is suspended. A worker that wakes up must know that its leases have expired.
+    It also runs while the machine is suspended. A worker that wakes up must know that its leases have expired.
     """
 
     def now_s(self) -> float:

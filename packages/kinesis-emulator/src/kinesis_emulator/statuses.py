@@ -32,7 +32,7 @@ _CHANGES = frozenset(
         "RegisterStreamConsumer",
     }
 )
-"""They need an ACTIVE stream. Reading and writing go on while it is UPDATING."""
+"""They need an ACTIVE stream. Reading and writing continue while it is UPDATING."""
 
 
 def status_of(stream: StoredStream, settings: Settings, now_ms: int) -> StreamStatus:

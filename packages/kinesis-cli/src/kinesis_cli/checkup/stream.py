@@ -44,7 +44,9 @@ def _status(summary: dict[str, Any]) -> Finding:
     if summary["StreamStatus"] == "ACTIVE":
         return ok("stream", text)
     advice = (
-        "Reading and writing go on." if summary["StreamStatus"] == "UPDATING" else "Wait until it is ACTIVE."
+        "Reading and writing continue."
+        if summary["StreamStatus"] == "UPDATING"
+        else "Wait until it is ACTIVE."
     )
     return warning("stream", f"{text}. {advice}")
 

@@ -46,7 +46,7 @@ def copy(
     aggregate
         Pack many records into one record of Kinesis, as the Kinesis Producer Library does.
     state
-        A file that keeps the position. With it the same command goes on where it ended.
+        A file that keeps the position. With it the same command continues where it ended.
     """
     from kinesis_cli.copying import CopyWriter, StateFile, check_different, copy_parts, plan_copy
     from kinesis_core import ProducerSettings

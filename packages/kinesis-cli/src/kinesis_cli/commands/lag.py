@@ -42,7 +42,7 @@ def lag(
     application
         The lease table of a KCL application or a consumer group, which has the application's name. For several, repeat it.
     watch
-        Measure again every so many seconds (5, unless given), until Ctrl-C. Give it after the stream.
+        Measure again at this interval in seconds (5, unless given), until Ctrl-C. Give it after the stream.
     serve
         Serve the lag to Prometheus at [HOST]:PORT, until Ctrl-C. `:9400` can be reached from this machine only.
     show_all

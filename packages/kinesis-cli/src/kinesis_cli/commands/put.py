@@ -53,7 +53,7 @@ def put(
     keep_empty
         Write empty lines as empty records. Without it they are skipped.
     rate
-        Write at most so many records a second.
+        Maximum number of records written a second.
     """
     from kinesis_cli.putting import (
         PutPace,

@@ -47,7 +47,7 @@ def tail(
     stream
         A stream: its name or ARN.
     last
-        Show so many of the last records first.
+        Show this many of the last records first.
     since
         Begin there: `10m` (ten minutes ago), an ISO 8601 time, `TRIM_HORIZON` (the oldest record) or `LATEST`.
     until

@@ -42,7 +42,7 @@ class ManagedApplication:
     """Only its leases. A table of one stream that a KCL has made does not name it."""
     _apis: dict[str, StreamApi] = field(factory=dict, init=False)
     _looked_up: set[tuple[str, int]] = field(factory=set, init=False)
-    """Streams, and times of which it is known whether they have expired."""
+    """Streams, and the times that are known to have expired or not."""
 
     @staticmethod
     def open(

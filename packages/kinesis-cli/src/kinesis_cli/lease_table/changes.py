@@ -45,7 +45,7 @@ def reset(lease: Lease, checkpoint: LeaseCheckpoint) -> Change:
     """
     Return the change that makes the next owner of *lease* read on from *checkpoint*. It is free afterwards.
 
-    An owner that runs would take a counter that is one higher for its own renewal, whose response was lost, and go on.
+    An owner that runs would take a counter that is one higher for its own renewal, whose response was lost, and continue.
 
     What the owner noted beside its old checkpoint goes as well: a checkpoint in two phases, a batch that was handed out, and two times
     that belong to the old position.

@@ -1,4 +1,4 @@
-"""Refuses changes while workers run: they would go on for some seconds with what they have read."""
+"""Refuses changes while workers run: for some seconds they would continue with what they have read."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from kinesis_core.model import ListedShard, StreamSummary, with_children
 MAX_BYTES = 2 * 1024 * 1024
 """Of one shard."""
 MANY_SHARDS = 500
-"""A sample of so many takes seconds."""
+"""A sample of this many shards takes seconds."""
 
 
 @frozen

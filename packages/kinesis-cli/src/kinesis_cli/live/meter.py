@@ -69,7 +69,7 @@ class ShardMeter:
             ServiceError: A call failed for good.
         """
         if not self._is_polled.acquire(blocking=False):
-            return  # after an error of another shard, calls go on that nobody waits for
+            return  # after an error of another shard, calls continue that nobody waits for
         try:
             self._poll()
         finally:

@@ -32,7 +32,7 @@ class PutPace:
         return max(1, int(self.rate / _PARTS))
 
     def wait_s(self, records: int, now_s: float) -> float:
-        """Return how long to wait before so many *records* are sent. It counts them."""
+        """Return how long to wait before *records* more records are sent. It counts them."""
         start_s = max(self._due_s, now_s)
         self._due_s = start_s + records / self.rate
         return start_s - now_s
@@ -92,7 +92,7 @@ def _stopped_at(counts: LineCounts) -> str:
 
 
 def _not_written(error: PutError, counts: LineCounts, written: int) -> CommandError:
-    """Return the error for a producer that has failed after so many records were *written*."""
+    """Return the error for a producer that has failed after *written* records were written."""
     kind = IncompleteError if written else CommandError
     where = f" Reading stopped after {name_places([counts.last])}." if counts.last else ""
     return kind(

@@ -59,7 +59,7 @@ class Chosen:
 
 
 _DIGITS = 12
-"""A shard id has at least so many."""
+"""Minimum length of a shard id."""
 
 
 @Parameter(name="*")

@@ -39,7 +39,7 @@ def _gauge(sample: Sample | None) -> str:
 
 
 def reader_cells(reader: LiveReader, speed: float | None, records_per_s: float) -> list[Text]:
-    """Return the row of a reader of a stream into which so many records come."""
+    """Return the row of a reader of a stream with this rate of records."""
     lag = "-" if reader.lag_ms is None else show_duration(reader.lag_ms)
     is_late = reader.lag_ms is not None and reader.lag_ms >= _LATE_MS
     return [

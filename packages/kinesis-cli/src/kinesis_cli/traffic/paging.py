@@ -47,7 +47,7 @@ class PageReader:
         period_s: float = PERIOD_S,
         page_bytes: int = PAGE_BYTES,
     ) -> PageReader:
-        """Return a reader of the records since a time. It waits out so many throttles in a row."""
+        """Return a reader of the records since a time. It waits out this many throttles in a row."""
         calls = ShardCalls(
             api,
             shard_id,

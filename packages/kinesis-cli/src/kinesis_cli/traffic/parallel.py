@@ -22,7 +22,7 @@ def call_each(function: Callable[[T], R], items: Sequence[T], threads: int) -> l
     """
     Return the results of *function* for *items*, in the order in which they come.
 
-    The first error of any call is raised here at once; the other calls go on meanwhile, and their results are dropped.
+    The first error of any call is raised here at once; the other calls continue, and their results are dropped.
     """
     from kinesis_core.threads import start_threads
 

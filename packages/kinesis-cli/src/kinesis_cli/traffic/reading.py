@@ -27,7 +27,7 @@ MIB = 1024 * 1024
 PARTS = 4
 """Parts of the time that are read where all of it is too much."""
 PART_CALLS = 8
-"""Calls for a part, of which one is enough where no page is empty."""
+"""Maximum calls for a part. One is enough where no page is empty."""
 _CLOCK_MS = 1000
 """How far the service's clock may be ahead of its lower bound, which Date headers give to the second."""
 _AT_ONCE_MS = 1000
@@ -74,7 +74,7 @@ class Bounds:
 
 
 def bounds_for(shards: int, max_bytes: int) -> Bounds:
-    """Return the bounds of a sample of so many shards: *max_bytes* of each, and less of each where there are hundreds."""
+    """Return the bounds of a sample of this many shards: *max_bytes* of each, and less of each where there are hundreds."""
     return Bounds(max(MIB // 16, min(max_bytes, 512 * MIB // max(1, shards))))
 
 

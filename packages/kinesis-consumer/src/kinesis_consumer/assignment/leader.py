@@ -19,7 +19,7 @@ from kinesis_core.leases import Lease, read_leases
 
 HAND_OVER_S = 30.0
 FAILURES = 3
-"""After so many failed runs in a row a leader gives its lock up, as in the KCL. Another worker may reach what it needs."""
+"""Number of failed runs in a row after which a leader releases its lock, as in the KCL. Another worker may be able to reach the table."""
 
 
 @frozen

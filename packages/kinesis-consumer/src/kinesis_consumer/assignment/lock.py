@@ -60,7 +60,7 @@ class LeaderLock:
     duration_s: float
     _held: _Held | None = field(default=None, init=False)
     _tried: dict[str, float] = field(factory=dict, init=False)
-    """Versions of which nobody knows whether they were written, each with the time at which it was sent."""
+    """Versions that may be written, each with the time at which it was sent."""
     _other: _Other | None = field(default=None, init=False)
 
     @property

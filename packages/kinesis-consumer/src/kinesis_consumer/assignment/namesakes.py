@@ -21,7 +21,7 @@ from kinesis_core.leases import PROCESS, Item, Lease, read_leases
 MOVES = 2
 """So many writes show that a process runs. A leader may have written one: it gives a lease again to the name that had it."""
 FORGOTTEN = 3
-"""A lease that was not looked at for so many durations had other owners meanwhile."""
+"""A lease that was not checked for this many lease durations may have had other owners."""
 _DIGITS = 12
 """Digits of what tells processes and names apart. A lease must fit into 1 KB, for which DynamoDB charges one write."""
 

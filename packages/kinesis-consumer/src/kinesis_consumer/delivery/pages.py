@@ -64,7 +64,7 @@ def split(page: ShardPage, count: int) -> list[ShardPage]:
 
 
 def build_batch(pages: Sequence[ShardPage], stream: str, shard_id: str, owner: BatchOwner) -> Batch:
-    """Return the batch of all records on *pages*, of which there is at least one."""
+    """Return the batch of all records on *pages*. There is at least one."""
     first, last = pages[0].page.records[0], pages[-1].page.records[-1]
     start = LeaseCheckpoint(first.sequence_number, pages[0].end.first_skip)
     return Batch(

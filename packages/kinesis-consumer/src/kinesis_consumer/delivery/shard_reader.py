@@ -124,7 +124,7 @@ class ShardReader:
 
     def fetch(self) -> None:
         """
-        Read the next page, wherever the lease says that reading goes on.
+        Read the next page after the position in the lease, or after the page before.
 
         Raises:
             DataLossError: Records are lost, or may be (unless `fail_on_data_loss` is off).
@@ -284,7 +284,7 @@ class ShardReader:
         }
 
     def _identity(self) -> Item:
-        """Return what a lease gets that does not say of which stream it is."""
+        """Return what is added to a lease that does not name its stream."""
         is_unsaid = self.reached.is_proven and self.held.lease.stream is None
         return {STREAM_IDENTIFIER: self.stream_id} if is_unsaid and self.stream_id else {}
 

@@ -211,7 +211,7 @@ class HeldLease:
         return item is not None
 
     def _adopt(self) -> None:
-        """Read why a condition failed, and go on where the lease is still ours."""
+        """Read why a condition failed, and continue if the lease is still ours."""
         item = self.table.get(self.key)
         if item is None:
             self.lose("it was deleted")

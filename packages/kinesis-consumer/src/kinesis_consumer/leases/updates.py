@@ -2,7 +2,7 @@
 What a write to a lease means: the change and its condition, as the KCL makes them.
 
 The counter of a lease is its heartbeat and its version. It grows with every write but the beginning of a graceful hand-over, so that
-the renewals of the worker that hands over go on. A write of the owner expects the counter that it read last.
+the worker that hands over still renews it. A write of the owner expects the counter that it read last.
 
 Source: DynamoDBLeaseRefresher and DynamoDBLeaseSerializer of the KCL 3.5
 """

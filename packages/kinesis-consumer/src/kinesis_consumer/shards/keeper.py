@@ -29,7 +29,7 @@ HashRange = tuple[int, int]
 CONFIDENCE = 3
 """So many findings in a row are believed."""
 CREATIONS = 100
-"""At most so many leases are created in one run, so that a run is short. The next run goes on."""
+"""Maximum number of leases created in one run, so that a run is short. The next run continues."""
 RETRY_S = 2.0
 """Pause after a listing that cannot be used while a stream has no lease at all."""
 HOLE_S = 30.0
@@ -87,7 +87,7 @@ class LeaseKeeper:
         Look at the streams that are due, and create leases.
 
         Raises:
-            ServiceError: The table failed. The next run goes on where this one ended.
+            ServiceError: The table failed. The next run continues where this one ended.
         """
         findings = Findings()
         now_s = self.clock.now_s()

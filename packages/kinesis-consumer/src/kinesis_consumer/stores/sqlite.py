@@ -47,7 +47,7 @@ class SqliteTable:
     reported survives that, and a power failure too. Several applications can share a file. Two more files, with `-wal` and
     `-shm` after its name, belong to it. It has to be on a local disk: SQLite's locks do not work over a network.
 
-    A process that forks may go on using the table, and so may its children.
+    A process that forks may still use the table, and so may its children.
     """
 
     def __init__(

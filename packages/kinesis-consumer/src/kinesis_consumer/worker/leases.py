@@ -136,7 +136,7 @@ class LeaseHolder:
 
     def release_all(self, loads: Mapping[str, int], *, only_idle: bool) -> None:
         """
-        Release leases at once: to other workers, of which each has as many shards as *loads* says, or to anybody.
+        Release leases at once: to other workers, or to anybody. *loads* has the number of shards of each worker.
 
         With *only_idle*, those stay whose batch is in hand. Otherwise another worker delivers such batches again.
         """

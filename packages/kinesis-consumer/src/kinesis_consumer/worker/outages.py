@@ -21,7 +21,7 @@ LONGEST_RETRY_S = 15.0
 
 @frozen
 class Recovery:
-    """The end of failures of which the log tells."""
+    """Logs when an outage ends."""
 
     failures: int
     """All since the first line in the log."""

@@ -123,7 +123,7 @@ class Worker:
         return lags
 
     def report_lags(self) -> None:
-        """Report the lags of shards of which no page was read for a while. Looks at them once a second, however often it is called."""
+        """Report the lags of shards whose last page is old. It checks them once a second, however often it is called."""
         now_s = self.clock.now_s()
         if now_s < self._lags_s + LOOK_S:
             return

@@ -17,7 +17,7 @@ LEASES = (
         "lease.delayed",
         "WARNING",
         "driver",
-        "A shard of which nothing was read yet has no lease: the record before the start was searched for, and the search failed. It "
+        "A shard that was not read yet has no lease: the record before the start was searched for, and the search failed. It "
         "is made again at the next publication.",
         {"lease": "the lease's key", "code": "AWS's error code", "reason": ""},
         example="lease.delayed lease=shardId-000000000003 code=ThrottlingException reason=Kinesis GetRecords failed: ...",

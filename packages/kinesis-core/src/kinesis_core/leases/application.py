@@ -45,7 +45,7 @@ from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 
 _SHOWN = 20
-"""At most so many shards and streams are named in an error."""
+"""Maximum number of shards and streams named in an error."""
 _METRICS = "WORKER_METRIC_STATS"
 _ALIVE_S = 120
 """A worker of KCL 3.5 writes the time every 30 seconds, from its own clock."""

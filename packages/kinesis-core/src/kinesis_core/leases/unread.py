@@ -1,5 +1,5 @@
 """
-Where a KCL continues in a shard of which nothing was read yet, when reading begins at a time: after the last record before it.
+Where a KCL continues in a shard that was not read yet, if reading begins at a time: after the last record before that time.
 
 A query begins at a time if the user gives one, at LATEST in a shard without new records, and at TRIM_HORIZON a little after the
 oldest record. The checkpoint then is the last record that arrived before, so that a KCL neither repeats what was there nor skips

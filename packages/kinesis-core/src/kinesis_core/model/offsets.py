@@ -15,7 +15,7 @@ end offset alone defines its records, whichever start Spark passes when it repla
 `retention` they show later what may have expired, whatever the retention is by then. Older releases wrote neither `retention` nor
 `empty_until`: their `arrived` may be either time.
 
-A query may begin inside an aggregate of which another reader has read some user records. Then the offset holds their
+A query may begin inside an aggregate, after user records that another reader has read. Then the offset holds their
 number once: first as `{"AT": "4965...", "skip": 3}`, then for the batch that begins there, as
 `"first": "4965...", "first_skip": 3`.
 """
@@ -161,7 +161,7 @@ class StreamOffset:
         return evolve(found, was_empty=True) if is_either else found
 
     def finished(self) -> set[str]:
-        """Return the shards of which nothing is left to read."""
+        """Return the shards that are read to their end."""
         return {
             shard_id
             for shard_id, shard_offset in self.shards.items()

@@ -258,7 +258,7 @@ class LossReport:
 
     def report_start(self, shard_id: str, asked: AtTimestamp, left_ms: int, hours: int) -> None:
         """
-        Log, once for all shards, that a read starts at a time of which the first records may have expired.
+        Log, once for all shards, that a read starts at a time whose first records may have expired.
 
         Those that arrived at *left_ms* or later are certain to be there; *hours* is the retention.
 

@@ -46,7 +46,7 @@ class Need:
 NOTHING = Need(0.0, 0.0)
 """What a shard needs whose next records are held back until others have caught up."""
 EVERYTHING = Need(inf, inf)
-"""What a shard needs that is behind, or of which nothing is known."""
+"""What a shard needs that is behind, or unknown."""
 
 
 @frozen

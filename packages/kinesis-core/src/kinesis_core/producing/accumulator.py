@@ -274,7 +274,7 @@ class RecordAccumulator:
 
 
 def _recreated(stream: str, written: int) -> PutError:
-    """Return the error for a recreated stream, after so many user records were *written* since the last flush."""
+    """Return the error for a recreated stream, after *written* user records were written since the last flush."""
     return PutError(
         f"Stream {stream} was deleted and recreated while it was written to. {written} user records written since the "
         "last flush went to the deleted stream, or to shards of the new stream that do not own their keys.",

@@ -296,7 +296,7 @@ class Sender:
 
 
 def internal_error(stream: str, error: BaseException, held: int) -> PutError:
-    """Return the error for an exception that no code of the producer handles, with so many user records *held*."""
+    """Return the error for an exception that no code of the producer handles, while *held* user records are not written."""
     code = type(error).__name__
     if isinstance(error, MemoryError):
         why, report = f": {OUT_OF_MEMORY.lower()}", ""

@@ -159,7 +159,7 @@ class SenderGroup:
                 self._threads.remove(threading.current_thread())
 
     def _make(self, sender: Member, call: Any) -> None:
-        """Make *call*. An error that no code handles is that of its stream; the thread goes on for others."""
+        """Make *call*. An error that no code handles is that of its stream; the thread continues with other calls."""
         try:
             with self._unlocked():
                 result = sender.make(call)

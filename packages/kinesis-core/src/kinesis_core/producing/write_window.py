@@ -32,7 +32,7 @@ _POLL_S = 0.05
 @define
 class WriteWindow:
     """
-    Limits the records of one shard that wait or are in flight to so many seconds of the shard's quota.
+    Limits the records of one shard that wait or are in flight to some seconds of the shard's quota.
 
     The window grows by what the shard accepts, until the shard throttles. From then on it is a rate as well: the
     seconds of the quota that are sent in a second, in several requests with rests between them.

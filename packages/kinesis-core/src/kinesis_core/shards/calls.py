@@ -215,7 +215,7 @@ class ShardCalls:
     def first(
         self, cursor: Cursor, limit: int, max_pages: int | None = None, *, with_data: bool = True
     ) -> Look:
-        """Return the last page of `cross`; with *max_pages*, the last one of so many."""
+        """Return the last page of `cross`, or its page number *max_pages* if that comes first."""
         *_, look = islice(self.cross(cursor, limit, with_data=with_data), max_pages)
         return look
 

@@ -56,7 +56,7 @@ class _Run:
     query: str
     """The name of the query, or its id if it has no name."""
     id: str
-    """The id of the query, of which Spark runs one at a time."""
+    """The id of the query. Spark runs it once at a time."""
     reads_kinesis: bool | None = None
     """None until its first report."""
     is_over: bool = False

@@ -21,7 +21,7 @@ def clamped_integer(ours: Parser[int]) -> Parser[int]:
 
 def clamped(unit: str, *, least_s: float | None = None) -> ParserForm:
     """
-    Return the form of durations in *unit* of which those above our range count as our longest.
+    Return the form of durations in *unit*. Durations above our range count as our longest.
 
     Those from *least_s* to our shortest count as our shortest. Without *least_s* they are refused.
     """

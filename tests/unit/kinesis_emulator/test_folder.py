@@ -261,8 +261,11 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / EARLIER_FILE).unlink()
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute("PRAGMA user_version = 3")
-    with pytest.raises(ValueError, match=f"{FILE} has version 3"):
+    with pytest.raises(ValueError, match=f"{FILE} has version 3") as refused:
         Emulator(data=tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE, timeout=0)) as connection:  # it is free for others
+        connection.execute("PRAGMA user_version = 2")
+    del refused  # until here its traceback kept the refused emulator alive
 
 
 def test_a_second_emulator_is_refused(

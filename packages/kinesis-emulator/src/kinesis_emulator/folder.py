@@ -66,15 +66,20 @@ class Folder:
         self._lock = threading.Lock()
         with self._explained():
             self._connection = sqlite3.connect(self._path, timeout=1.0, check_same_thread=False)
-            for setting in _SETTINGS:
-                self._connection.execute(f"PRAGMA {setting}")
-            [version] = self._connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                self._connection.executescript(_TABLES)
-            elif version != _VERSION:
-                raise ValueError(
-                    f"{self._path} has version {version}; this emulator reads version {_VERSION}."
-                )
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()  # else it keeps the file from others
+                raise
+
+    def _prepare(self) -> None:
+        for setting in _SETTINGS:
+            self._connection.execute(f"PRAGMA {setting}")
+        [version] = self._connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            self._connection.executescript(_TABLES)
+        elif version != _VERSION:
+            raise ValueError(f"{self._path} has version {version}; this emulator reads version {_VERSION}.")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -35,7 +35,7 @@ _STATUS = "tm"
 _COMPLETE = "TABLE_MIGRATION_STATUS_COMPLETE"
 _EARLIER_STATUSES = tuple(f"TABLE_MIGRATION_STATUS_{name}" for name in ("INIT", "DEPLOYED", "PENDING"))
 MOVES = 2
-"""So many writes to a lease show that its worker runs. One may have been under way when the worker was killed."""
+"""Number of writes to a lease which shows that its worker runs. One may have been under way when the worker was killed."""
 
 
 @define

@@ -7,17 +7,18 @@ from collections.abc import Callable
 from attrs import define, field
 
 from kinesis_consumer.delivery.subscription import ShardSubscription
-from kinesis_core import ResourceInUseError, ServiceError
+from kinesis_core import ServiceError
 from kinesis_core.aws import RESUBSCRIBE_S, SubscribeApi
-from kinesis_core.clock import Clock, doubled_s
+from kinesis_core.clock import Clock
 from kinesis_core.model import After, Cut, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
 from kinesis_core.planning import ShardPage, ShardPages
+from kinesis_core.shards import SubscriptionPolicy
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
 
-LONGEST_RETRY_S = 60.0
-"""Pauses between subscriptions that fail in a row: each is twice as long as the one before, up to this."""
+POLICY = SubscriptionPolicy(RESUBSCRIBE_S, longest_pause_s=60.0)
+"""The shard is polled meanwhile, so it can wait for another reader's subscription to end."""
 QUIET_S = 5.0
 """An event without records comes about as often. After that time one looks whether the subscription has ended."""
 MARGIN_MS = 5000
@@ -137,16 +138,16 @@ class SubscribedPages:
             return None
         shard.subscription = None
         error, now_s = subscription.error, self.clock.now_s()
-        if error is None or now_s - shard.started_s > LONGEST_RETRY_S:
+        if error is None or now_s - shard.started_s > POLICY.longest_pause_s:
             shard.failures, shard.code = 0, ""
         if error is None:
             return None
         if not isinstance(error, ServiceError):
             raise error
-        if not (error.retryable or isinstance(error, ResourceInUseError)):
+        if not POLICY.passes(error):
             return error
         shard.failures += 1
-        shard.retry_s = now_s + doubled_s(RESUBSCRIBE_S, shard.failures - 1, LONGEST_RETRY_S)
+        shard.retry_s = now_s + POLICY.pause_after_s(shard.failures)
         if error.code != shard.code:
             shard.code = error.code
             consumer, reason = self.api.consumer, str(error)

@@ -3,13 +3,14 @@ One shard, read politely: within its quota, across gaps, and with iterators that
 
 The planner, the readers of ranges, the publisher of leases, consumer groups and the command line all read shards through here.
 `calls` reads pages, `gaps` says how far empty pages are followed, `standing` whether a record is left, `stalls` for how long one waits
-for a shard that brings nothing.
+for a shard that brings nothing, `subscribing` when a failed subscription is followed by another one.
 """
 
 from kinesis_core.shards.calls import CallCounts, Cursor, Look, ShardCalls, is_known, is_tip
 from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, VISIT_PAGES, Gap
 from kinesis_core.shards.stalls import LONGEST_S, NO_PROGRESS, Stall
 from kinesis_core.shards.standing import Expired, Left, Passed, Standing, Unseen, await_record, find_record
+from kinesis_core.shards.subscribing import SubscriptionPolicy
 
 __all__ = [
     "CallCounts",
@@ -26,6 +27,7 @@ __all__ = [
     "ShardCalls",
     "Stall",
     "Standing",
+    "SubscriptionPolicy",
     "Unseen",
     "VISIT_PAGES",
     "await_record",

@@ -10,18 +10,18 @@ from attrs import define, field
 
 from kinesis_core.aws import RESUBSCRIBE_S, SubscribeApi, log_retry
 from kinesis_core.clock import Clock
-from kinesis_core.errors import ResourceInUseError, ServiceError, ThrottledError, UnavailableError
+from kinesis_core.errors import ServiceError, ThrottledError, UnavailableError
 from kinesis_core.model import At, Cut, Page, ShardRange, SubscribedPage, is_before
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.record_check import RecordCheck
 from kinesis_core.reading.settings import FanOutSettings
-from kinesis_core.shards import NO_PROGRESS
+from kinesis_core.shards import SubscriptionPolicy
 from kinesis_credentials import Advice
 
 MAX_IDLE_EVENTS = 6
 """Events in a row without records or progress after which one looks whether records have expired. One comes every 5 s."""
-_WAITS_S = (1.0, 2.0)
-"""Shortest and longest wait before the next attempt: AWS allows one a second per consumer and shard."""
+_PAUSE_S = 1.0
+"""The shortest pause before the next attempt: AWS allows one a second per consumer and shard. The longest one is twice as long."""
 
 
 @define
@@ -43,6 +43,7 @@ class SubscriptionReader:
     """It polls: a check by subscription would end the subscription that is read."""
     with_data: bool = True
     progress: RangeProgress = field(init=False)
+    _policy: SubscriptionPolicy = field(init=False)
     _continuation: int | None = field(default=None, init=False)
     _free_s: float = field(default=0.0, init=False)
     """The earliest time of the next subscription."""
@@ -53,7 +54,9 @@ class SubscriptionReader:
 
     def __attrs_post_init__(self) -> None:
         self.progress = RangeProgress(self.range, self.fail_on_data_loss, MAX_IDLE_EVENTS)
-        self._served_s = self.clock.now_s()
+        self._served_s, given = self.clock.now_s(), self.settings
+        waits = not given.fallback_to_polling
+        self._policy = SubscriptionPolicy(_PAUSE_S, _PAUSE_S, waits, given.retries, given.timeout_s)
 
     def pages(self) -> Iterator[Page]:
         """
@@ -70,9 +73,11 @@ class SubscriptionReader:
                     yield from self._take(events)
             except ServiceError as error:
                 self.progress.counts.throttles += isinstance(error, ThrottledError)
-                if not self._may_try_again(error):
+                now_s = self.clock.now_s()
+                if not self._policy.passes(error, self._attempts, now_s - self._served_s):
                     raise
-                self._free_s = max(self._free_s, self.clock.now_s() + self.rng.uniform(*_WAITS_S))
+                pause_s = self._policy.pause_after_s(self._attempts) * self.rng.uniform(1, 2)
+                self._free_s = max(self._free_s, now_s + pause_s)
                 self._log_retry(error)
 
     def _log_retry(self, error: ServiceError) -> None:
@@ -134,10 +139,3 @@ class SubscriptionReader:
             shard=shard,
             consumer=self.api.consumer,
         )
-
-    def _may_try_again(self, error: ServiceError) -> bool:
-        waits = error.retryable or (
-            isinstance(error, ResourceInUseError) and not self.settings.fallback_to_polling
-        )
-        is_late = self.clock.now_s() - self._served_s > self.settings.timeout_s
-        return waits and error.code != NO_PROGRESS and not is_late and self._attempts <= self.settings.retries

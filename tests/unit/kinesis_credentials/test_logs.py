@@ -14,6 +14,8 @@ import sys
 
 import pytest
 
+from kinesis_credentials import Advice
+from kinesis_credentials.base import KinesisError
 from kinesis_credentials.logs import get_logger
 
 PROGRAM = """
@@ -53,6 +55,13 @@ def test_structured_handlers_get_the_facts_as_context(caplog: pytest.LogCaptureF
     (record,) = caplog.records
     assert (record.levelname, record.name) == ("WARNING", "tests.kinesis")
     assert record.__dict__["context"] == {"shard": "shardId-000000000000", "count": "4"}
+
+
+def test_errors_are_shown_without_advice(caplog: pytest.LogCaptureFixture) -> None:
+    """An error says what happened and where. What to do has other words at each front door, and a log has no front door."""
+    error = KinesisError("The profile is unknown.", advice=Advice.ADD_PROFILE, profile="etl")
+    get_logger("tests.kinesis").warning("credentials.kept", reason=error)
+    assert caplog.messages == ["credentials.kept reason=The profile is unknown. [profile=etl]"]
 
 
 @pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING"])

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # the command line imports this before it handles Ctrl-C
 if TYPE_CHECKING:
     from typing import Any
 
-    from kinesis_credentials.advice import Advices, Setting, Vocabulary
+    from kinesis_credentials.advice import Advice, Advices, Setting, Vocabulary
 
 
 class KinesisError(Exception):
@@ -40,9 +40,16 @@ class KinesisError(Exception):
         self.advice = advice if isinstance(advice, tuple) else (advice,)
 
     def __str__(self) -> str:
+        return self._say(self.advice)
+
+    def without_advice(self) -> str:
+        """Return what happened and where: for a log, which has no front door and so no words for advice."""
+        return self._say(())
+
+    def _say(self, advice: tuple[Advice | str, ...]) -> str:
         subject = "" if self.about is None else self.words.show(self.about)
         where = " ".join(f"{name}={value}" for name, value in self.where.items())
-        parts = (subject, self.what, *map(self.words.say, self.advice), where and f"[{where}]")
+        parts = (subject, self.what, *map(self.words.say, advice), where and f"[{where}]")
         return " ".join(filter(None, parts))
 
     def __reduce__(self) -> tuple[Any, ...]:

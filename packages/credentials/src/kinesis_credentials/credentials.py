@@ -155,7 +155,7 @@ class SourceCredentials(RenewableCredentials):
         try:
             return self._fetch()
         except CredentialsError as error:
-            log.warning("credentials.kept", source=self.method, reason=str(error))
+            log.warning("credentials.kept", source=self.method, reason=error)
             self._held = evolve(held, refresh_at=now + PAUSE)
             return held
 

@@ -10,6 +10,8 @@ shows the facts in the message. A handler for structured logs, such as that of S
 The environment variable KINESIS_LOG_LEVEL shows events on the standard error as well. Spark runs most of our code in
 processes of its own, where no application configures logging.
 
+An error among the facts is shown without its advice: what to do is said where the error is raised, in the words of its user.
+
 Each package declares its events in its module `events`.
 """
 
@@ -19,6 +21,8 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+
+from kinesis_credentials.base import KinesisError
 
 VARIABLE = "KINESIS_LOG_LEVEL"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -88,5 +92,9 @@ class _Shown(logging.StreamHandler):  # type: ignore[type-arg] # it cannot be su
 
 def render(event: str, facts: Mapping[str, object]) -> tuple[str, dict[str, str]]:
     """Return the message of *event* for text handlers, and the facts for structured ones, which take text only."""
-    context = {key: str(value) for key, value in facts.items()}
+    context = {key: _show(value) for key, value in facts.items()}
     return " ".join([event, *(f"{key}={value}" for key, value in context.items())]), context
+
+
+def _show(value: object) -> str:
+    return value.without_advice() if isinstance(value, KinesisError) else str(value)

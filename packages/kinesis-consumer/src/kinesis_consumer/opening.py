@@ -21,13 +21,10 @@ from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, Wire
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.leases import identify_stream, read_leases
-from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary, TrimHorizon
+from kinesis_core.model import CLOCK_MARGIN_MS, AtTimestamp, Cut, Page, Shard, StreamSummary, TrimHorizon
 from kinesis_core.options import BadValueError, starting_position
 from kinesis_core.planning import ShardPages
 from kinesis_credentials import CredentialSpec
-
-CLOCK_MARGIN_MS = 2000
-"""How exactly the service's clock is known."""
 
 
 @frozen

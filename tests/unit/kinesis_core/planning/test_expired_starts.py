@@ -6,6 +6,7 @@ import pytest
 
 from kinesis_core.errors import DataLossError, OptionError
 from kinesis_core.model import (
+    CLOCK_MARGIN_MS,
     AtTimestamp,
     EndingPosition,
     ForeignCheckpoint,
@@ -17,7 +18,6 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.planning.loss import MARGIN_MS
-from kinesis_core.planning.tip import CLOCK_MARGIN_MS
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ScriptedStream, scripted_stream
 

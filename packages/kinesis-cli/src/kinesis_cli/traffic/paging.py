@@ -9,7 +9,7 @@ from attrs import define, field
 from kinesis_cli.traffic.tally import size_of
 from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
-from kinesis_core.model import AtTimestamp
+from kinesis_core.model import AtTimestamp, records_for
 from kinesis_core.shards import Cursor, Look, ShardCalls
 
 PERIOD_S = 0.5
@@ -19,7 +19,6 @@ BYTES_PER_S = 1024 * 1024
 PAGE_BYTES = 1024 * 1024
 FIRST_RECORDS = 100
 """Records of the first page: their size is not known yet, and each may have 10 MiB."""
-MAX_PAGE_RECORDS = 10_000
 
 
 @define
@@ -68,12 +67,10 @@ class PageReader:
             StreamNotFoundError: The shard has expired.
         """
         cursor = self._cursor or Cursor(AtTimestamp(self.until_ms))
-        look = self.calls.read(
-            cursor, max(1, min(MAX_PAGE_RECORDS, int(self.page_bytes / self._record_bytes)))
-        )
+        look = self.calls.read(cursor, records_for(self.page_bytes, self._record_bytes))
         self._cursor = look.rest
         if look.records:
-            self._record_bytes = max(1.0, sum(map(size_of, look.records)) / len(look.records))
+            self._record_bytes = sum(map(size_of, look.records)) / len(look.records)
         newest_ms = max((record.arrived_ms or 0 for record in look.records), default=0)
         self.until_ms = max(self.until_ms, newest_ms, self.calls.now_ms() if look.is_last else 0)
         return look

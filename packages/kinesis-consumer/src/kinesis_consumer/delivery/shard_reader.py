@@ -20,12 +20,11 @@ from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item, LeaseCheckpoint
-from kinesis_core.model import MIN_RETENTION_HOURS, ShardOffset
+from kinesis_core.model import MAX_PAGE_RECORDS, MIN_RETENTION_HOURS, ShardOffset
 from kinesis_core.planning import ShardPage
 
 STORE_PAUSE_S = 0.2
 """Pause after a failed write of a commit, which waits until the store is back or the lease is lost."""
-MAX_PAGE_RECORDS = 10_000
 
 
 @frozen

@@ -150,10 +150,8 @@ class SubscribedPages:
         shard.retry_s = now_s + POLICY.pause_after_s(shard.failures)
         if error.code != shard.code:
             shard.code = error.code
-            consumer, reason = self.api.consumer, str(error)
-            log.warning(
-                "subscription.failed", shard=shard_id, consumer=consumer, code=error.code, reason=reason
-            )
+            facts = {"consumer": self.api.consumer, "code": error.code, "reason": error}
+            log.warning("subscription.failed", shard=shard_id, **facts)
         return None
 
     def _page(self, shard: _Shard, start: ShardOffset, event: SubscribedPage) -> ShardPage:

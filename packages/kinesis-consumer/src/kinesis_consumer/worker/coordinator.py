@@ -188,7 +188,7 @@ class Coordinator:
         for stream_id, error in findings.failed.items():
             if not error.retryable:
                 raise error
-            self._warn_of_listing(stream_id, error.code, str(error))
+            self._warn_of_listing(stream_id, error.code, error)
         for stream_id, stale in findings.refused.items():
             self._warn_of_listing(stream_id, "StaleListing", stale.reason)
         for lease in findings.unread:
@@ -197,7 +197,7 @@ class Coordinator:
             log.info("lease.created", lease=lease.key, checkpoint=str(lease.checkpoint))
         return bool(findings.created)
 
-    def _warn_of_listing(self, stream_id: str | None, code: str, reason: str) -> None:
+    def _warn_of_listing(self, stream_id: str | None, code: str, reason: object) -> None:
         failures = self._listings.setdefault(stream_id, Outage()).failed(self.clock.now_s())
         if failures is not None:
             log.warning("coordination.failed", task="creation", code=code, reason=reason, failures=failures)
@@ -255,7 +255,7 @@ def _survived(task: str) -> Iterator[None]:
     try:
         yield
     except ServiceError as error:
-        log.warning("coordination.failed", task=task, code=error.code, reason=str(error), failures=1)
+        log.warning("coordination.failed", task=task, code=error.code, reason=error, failures=1)
 
 
 def scan_pause_s(leases: int, least_s: float, duration_s: float) -> float:

@@ -259,7 +259,7 @@ def _write_release(held: HeldLease, to: str | None) -> bool:
     try:
         return held.release(to)
     except ServiceError as error:
-        log.warning("release.failed", lease=held.key, code=error.code, reason=str(error))
+        log.warning("release.failed", lease=held.key, code=error.code, reason=error)
         held.lose("the store failed when it was released")
         return False
 

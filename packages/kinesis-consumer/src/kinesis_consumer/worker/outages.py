@@ -100,7 +100,7 @@ class Periodic:
             raise error
         now_s = self.clock.now_s()
         if (failures := self._outage.failed(now_s)) is not None:
-            facts = {"code": error.code, "reason": str(error), "failures": failures}
+            facts = {"code": error.code, "reason": error, "failures": failures}
             log.warning("coordination.failed", task=self.name, **facts)
         self.due_s = now_s + self._outage.pause_s(self.rng, self.longest_retry_s)
 
@@ -137,6 +137,6 @@ class RenewalLog:
     def _fail(self, key: str, error: ServiceError, now_s: float) -> None:
         self._keys.add(key)
         if (failures := self._outage.failed(now_s)) is not None:
-            facts = {"code": error.code, "reason": str(error), "failures": failures}
+            facts = {"code": error.code, "reason": error, "failures": failures}
             log.warning("renewal.failed", leases=len(self._keys), lease=key, **facts)
             self._keys.clear()

@@ -73,7 +73,7 @@ class Worker:
             now_s = self.clock.now_s()
             failures = reader.go_on(lambda pace: pace.fail(now_s)).failures
             if failures.bit_count() == 1:  # less and less often: an outage has many shards
-                facts = {"code": error.code, "reason": str(error), "failures": failures}
+                facts = {"code": error.code, "reason": error, "failures": failures}
                 log.warning("shard.failed", lease=reader.key, **facts)
         else:
             reader.go_on(Pace.succeed)  # only now: a page may come while the store fails

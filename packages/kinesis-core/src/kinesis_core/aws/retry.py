@@ -180,7 +180,7 @@ def call_with_retries(
                 raise
             if attempts.begins_to_await_stream(error):
                 log.warning(
-                    "stream.awaited", call=name, reason=str(error), timeout_s=policy.ready_timeout_s, **target
+                    "stream.awaited", call=name, reason=error, timeout_s=policy.ready_timeout_s, **target
                 )
             log_retry(name, error.code, attempts.made, wait_s, **target)
             clock.sleep(wait_s)

@@ -100,7 +100,7 @@ class LeasePublisher:
             if set(error.keys) != _KEY_OF_AWSLABS:
                 raise
             self._resumes_s = float("inf")
-            log.warning("lease.publish_skipped", table=self._table.name, reason=str(error))
+            log.warning("lease.publish_skipped", table=self._table.name, reason=error)
         except ServiceError as error:
             if not self._has_published and not error.retryable:
                 raise
@@ -111,7 +111,7 @@ class LeasePublisher:
                 "lease.publish_failed",
                 table=self._table.name,
                 code=error.code,
-                reason=str(error),
+                reason=error,
                 pause_s=PAUSE_S,
             )
 

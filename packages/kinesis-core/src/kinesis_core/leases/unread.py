@@ -98,7 +98,7 @@ class UnreadShards:
         del self._searches[start]
         if not isinstance(error, ServiceError):
             raise error
-        log.warning("lease.delayed", lease=lease.key, code=error.code, reason=str(error))
+        log.warning("lease.delayed", lease=lease.key, code=error.code, reason=error)
         return None
 
 

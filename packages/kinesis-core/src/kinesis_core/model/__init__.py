@@ -24,7 +24,14 @@ from kinesis_core.model.offsets import Estimate, Offset, ShardOffset, StreamOffs
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult, WrittenResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
-from kinesis_core.model.records import Page, Record, SubscribedPage, drop_before
+from kinesis_core.model.records import (
+    MAX_PAGE_RECORDS,
+    Page,
+    Record,
+    SubscribedPage,
+    drop_before,
+    records_for,
+)
 from kinesis_core.model.shards import (
     HASH_KEYS,
     SHARD_RATE_BYTES,
@@ -44,6 +51,7 @@ from kinesis_core.model.shards import (
     without_children,
 )
 from kinesis_core.model.starting_positions import (
+    CLOCK_MARGIN_MS,
     EndingPosition,
     ForeignCheckpoint,
     KclApplication,
@@ -65,6 +73,7 @@ __all__ = [
     "After",
     "At",
     "AtTimestamp",
+    "CLOCK_MARGIN_MS",
     "Children",
     "Cut",
     "EndingPosition",
@@ -78,6 +87,7 @@ __all__ = [
     "Latest",
     "ListedShard",
     "Listing",
+    "MAX_PAGE_RECORDS",
     "MAX_PUT_RECORDS",
     "MIN_RETENTION_HOURS",
     "NativeEntries",
@@ -126,6 +136,7 @@ __all__ = [
     "pick_entries",
     "position_in",
     "ranges_between",
+    "records_for",
     "show_time",
     "waits_for",
     "with_children",

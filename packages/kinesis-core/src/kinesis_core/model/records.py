@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Annotated, Any
 
 import msgspec
@@ -10,6 +11,8 @@ from msgspec import Meta
 
 from kinesis_core.model.cuts import Cut, is_after
 
+MAX_PAGE_RECORDS = 10_000
+"""What one GetRecords returns at most."""
 _LONG_MAX = 2**63 - 1
 _YEAR_9999_S = 253_402_300_799.999
 
@@ -90,6 +93,11 @@ class SubscribedPage(Page):
     def continues_after(self) -> int | None:
         """The continuation as an integer. Compare it, never compute with it."""
         return None if self.continuation is None else int(self.continuation)
+
+
+def records_for(size_bytes: float, record_bytes: float) -> int:
+    """Return how many records to ask for, if they shall have about *size_bytes* together and *record_bytes* each: 1 to 10,000."""
+    return max(1, ceil(min(MAX_PAGE_RECORDS, size_bytes / max(1.0, record_bytes))))
 
 
 def drop_before(page: Page, cut: Cut) -> None:

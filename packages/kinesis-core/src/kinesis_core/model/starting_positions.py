@@ -11,6 +11,9 @@ from kinesis_core.errors import OptionError
 from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
 from kinesis_credentials.advice import Advice, Setting
 
+CLOCK_MARGIN_MS = 2000
+"""How exactly the service's clock is known before its first responses have corrected it. A time that is further ahead of it is in the future."""
+
 
 @frozen
 class Latest:

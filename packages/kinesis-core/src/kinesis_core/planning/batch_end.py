@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model import After, AtTimestamp, Record, ShardOffset, data_bytes
+from kinesis_core.model import MAX_PAGE_RECORDS, After, AtTimestamp, Record, ShardOffset, data_bytes
 from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, find_first, times_back
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_state import ShardState
-from kinesis_core.planning.shares import MAX_PAGE_RECORDS
 from kinesis_core.shards import VISIT_PAGES
 
 PROBES_NEARER = 5

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from attrs import define, frozen
 
-from kinesis_core.model import Record, data_bytes
+from kinesis_core.model import Record, data_bytes, records_for
 from kinesis_core.planning.settings import SHARD_BYTES_PER_MS, Limits
 
 LEAST = 8
@@ -23,7 +23,6 @@ LEAST = 8
 K = TypeVar("K")
 ShardKey = tuple[str, str]
 """A stream, as the user gave it, and a shard."""
-MAX_PAGE_RECORDS = 10_000
 SAMPLE_BYTES = 256 * 1024
 """Bytes that a plan may read to see whether a shard is quiet, of the 2 MiB/s that all readers share."""
 MAX_SAMPLE_RECORDS = 1000
@@ -132,4 +131,4 @@ class Sampling:
 
     def records_for(self, size_bytes: int) -> int:
         """Return how many records make up about *size_bytes*: 1 to 10,000."""
-        return max(1, min(MAX_PAGE_RECORDS, int(size_bytes / self.record_bytes)))
+        return records_for(size_bytes, self.record_bytes)

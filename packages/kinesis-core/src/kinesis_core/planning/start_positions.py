@@ -9,6 +9,7 @@ from attrs import evolve
 from kinesis_core.aggregation import count_user_records
 from kinesis_core.errors import InvalidRequestError, OptionError, StreamNotFoundError
 from kinesis_core.model import (
+    CLOCK_MARGIN_MS,
     HOUR_MS,
     After,
     At,
@@ -32,7 +33,7 @@ from kinesis_core.model import (
 from kinesis_core.planning.loss import describe, judge_position
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import Draft, StreamPlanner
-from kinesis_core.planning.tip import CLOCK_MARGIN_MS, plan_tip, plan_until, plan_up_to
+from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
 from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 

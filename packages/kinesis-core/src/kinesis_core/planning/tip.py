@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from kinesis_core.model import After, At, AtTimestamp, ShardEnd, ShardOffset, is_before
+from kinesis_core.model import (
+    CLOCK_MARGIN_MS,
+    MAX_PAGE_RECORDS,
+    After,
+    At,
+    AtTimestamp,
+    ShardEnd,
+    ShardOffset,
+    is_before,
+)
 from kinesis_core.planning.probe import READ_ON_BYTES, TIP_LAG_MS, Found, end_at, find_first, times_back
 from kinesis_core.planning.shard_state import ShardState
-from kinesis_core.planning.shares import MAX_PAGE_RECORDS
 from kinesis_core.shards import Cursor, ShardCalls
 
-CLOCK_MARGIN_MS = 2000
-"""How exactly the service's clock is known before its first responses have corrected it."""
 NEAR_MS = 1000
 """This close to the tip, reading on takes no longer than another probe."""
 

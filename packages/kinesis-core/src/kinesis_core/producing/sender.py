@@ -279,10 +279,10 @@ class Sender:
         """Stop after the last response: the end of the process need not wait any more. A failure that no caller has got is logged."""
         self.is_stopped = True
         if self.accumulator.failure is not None and not self._is_failure_reported:
-            self._log_lost(self.accumulator.lost_records, str(self.accumulator.failure))
+            self._log_lost(self.accumulator.lost_records, self.accumulator.failure)
         TERMINATION.remove_writer(self)
 
-    def _log_lost(self, user_records: int, reason: str) -> None:
+    def _log_lost(self, user_records: int, reason: object) -> None:
         self._is_failure_reported = True
         log.warning("records.lost", stream=self.accumulator.stream, user_records=user_records, reason=reason)
 

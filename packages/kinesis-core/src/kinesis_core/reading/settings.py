@@ -7,7 +7,7 @@ import math
 from attrs import frozen
 
 from kinesis_core.aws import FanOutTransport
-from kinesis_core.model import SHARD_RATE_BYTES
+from kinesis_core.model import MAX_PAGE_RECORDS, SHARD_RATE_BYTES, records_for
 
 UNKNOWN_RECORD_BYTES = 50 * 1024
 """What a record is taken to have before the first one is known: as many as an aggregate of the Kinesis Producer Library."""
@@ -17,7 +17,7 @@ UNKNOWN_RECORD_BYTES = 50 * 1024
 class ReadSettings:
     """How a task reads ranges by GetRecords. Rates are per shard."""
 
-    max_records_per_fetch: int = 10_000
+    max_records_per_fetch: int = MAX_PAGE_RECORDS
     min_fetch_period_s: float = 0.2
     max_fetch_rate_bytes: float = float(SHARD_RATE_BYTES)
     """Bytes a second."""
@@ -29,8 +29,7 @@ class ReadSettings:
 
     def records_per_fetch(self, record_bytes: float = UNKNOWN_RECORD_BYTES) -> int:
         """Return how many records to ask for if each has this many bytes."""
-        fitting = self.max_page_bytes / max(1, record_bytes)
-        return math.ceil(min(self.max_records_per_fetch, fitting))
+        return min(self.max_records_per_fetch, records_for(self.max_page_bytes, record_bytes))
 
 
 @frozen

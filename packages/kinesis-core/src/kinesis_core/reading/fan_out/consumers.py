@@ -121,6 +121,6 @@ def remove_consumer(api: ConsumerApi, consumer: Consumer) -> None:
     except StreamNotFoundError:
         log.info("consumer.gone", consumer=consumer.name)
     except ServiceError as error:
-        log.warning("consumer.left", consumer=consumer.name, reason=str(error))
+        log.warning("consumer.left", consumer=consumer.name, reason=error)
     else:
         log.info("consumer.removed", consumer=consumer.name)

@@ -57,9 +57,9 @@ def pack(rows: Sequence[Rows], starts: set[int], max_bytes: int, aggregated: boo
 def aggregate_of(rows: Rows) -> OpenAggregate:
     """Return one aggregate of all *rows*."""
     state = SendState(0.0, 0)
-    aggregate: OpenAggregate = RowAggregate(AggregateBuilder(MOST_BYTES), state)
+    aggregate: OpenAggregate = RowAggregate(state, AggregateBuilder(MOST_BYTES))
     if isinstance(rows, RowColumns):
-        aggregate = ColumnAggregate(native.AggregateBuilder(MOST_BYTES), state)
+        aggregate = ColumnAggregate(state, native.AggregateBuilder(MOST_BYTES))
     assert aggregate.extend(rows, 0) == len(rows) == aggregate.count
     return aggregate
 

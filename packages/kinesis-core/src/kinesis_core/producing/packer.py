@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -20,19 +21,38 @@ AGGREGATE_KEY = "a"
 """The partition key of every aggregate, as in the KPL. An explicit hash key routes the aggregate."""
 
 
-class OpenAggregate(Protocol):
-    """User records of one shard that are buffered to share an aggregate."""
+class NativeBuilder(Protocol):
+    """An `AggregateBuilder` of kinesis-native, which knows the first user record."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def extend(self, rows: NativeRows, start: int) -> int: ...
+
+    def close(self) -> NativeEntries: ...
+
+
+@define(eq=False)
+class OpenAggregate(ABC):
+    """User records of one shard that are buffered to share an aggregate. Its builder counts them."""
 
     state: SendState
+    builder: AggregateBuilder | NativeBuilder
 
     @property
     def count(self) -> int:
         """The number of user records."""
+        return self.builder.count
 
     @property
     def size_bytes(self) -> int:
         """The size of the aggregate if it were closed now."""
+        return self.builder.size_bytes
 
+    @abstractmethod
     def extend(self, rows: Rows, start: int) -> int:
         """
         Add rows from index *start* on until one does not fit. Returns the index of that one, or the number of rows.
@@ -40,26 +60,18 @@ class OpenAggregate(Protocol):
         Rows of another kind do not fit: those of kinesis-native and those of Python do not share an aggregate.
         """
 
+    @abstractmethod
     def entries(self) -> Sequence[PutEntry]:
         """Return the record that holds all user records, or the user record itself if there is only one."""
 
 
 @define(eq=False)
-class RowAggregate:
+class RowAggregate(OpenAggregate):
     """An open aggregate that Python builds."""
 
     builder: AggregateBuilder
-    state: SendState
     first: Rows = field(default=Rows((), ()), init=False)
     """The first user record."""
-
-    @property
-    def count(self) -> int:
-        return self.builder.count
-
-    @property
-    def size_bytes(self) -> int:
-        return self.builder.size_bytes
 
     def extend(self, rows: Rows, start: int) -> int:
         if isinstance(rows, RowColumns):
@@ -87,34 +99,11 @@ class RowAggregate:
         return [PutEntry(self.builder.build(), AGGREGATE_KEY, str(hash_key))]
 
 
-class NativeBuilder(Protocol):
-    """An `AggregateBuilder` of kinesis-native, which knows the first user record."""
-
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def size_bytes(self) -> int: ...
-
-    def extend(self, rows: NativeRows, start: int) -> int: ...
-
-    def close(self) -> NativeEntries: ...
-
-
 @define(eq=False)
-class ColumnAggregate:
+class ColumnAggregate(OpenAggregate):
     """An open aggregate that kinesis-native builds: the same bytes."""
 
     builder: NativeBuilder
-    state: SendState
-
-    @property
-    def count(self) -> int:
-        return self.builder.count
-
-    @property
-    def size_bytes(self) -> int:
-        return self.builder.size_bytes
 
     def extend(self, rows: Rows, start: int) -> int:
         return self.builder.extend(rows.native, start) if isinstance(rows, RowColumns) else start
@@ -203,8 +192,8 @@ class Packer:
 
     def _new_aggregate(self, rows: Rows, state: SendState) -> OpenAggregate:
         if isinstance(rows, RowColumns):
-            return ColumnAggregate(find_native().AggregateBuilder(self.most_bytes), state)
-        return RowAggregate(AggregateBuilder(self.most_bytes), state)
+            return ColumnAggregate(state, find_native().AggregateBuilder(self.most_bytes))
+        return RowAggregate(state, AggregateBuilder(self.most_bytes))
 
     def _enqueue(self, queue: ShardQueue, batch: ShardBatch) -> None:
         self.counts.add(batch)

@@ -94,10 +94,10 @@ EndCut = At | After | ShardEnd
 def is_before(number: int, end: EndCut) -> bool:
     """Return whether record *number* is before *end*."""
     match end:
-        case At(limit):
-            return number < limit
-        case After(limit):
-            return number <= limit
+        case At():
+            return number < end.number
+        case After():
+            return number <= end.number
         case ShardEnd():
             return True
 
@@ -109,10 +109,10 @@ def is_after(number: int, start: Cut) -> bool:
     Always true for `TrimHorizon` and `AtTimestamp`, which name no record; never for `ShardEnd`.
     """
     match start:
-        case At(limit):
-            return number >= limit
-        case After(limit):
-            return number > limit
+        case At():
+            return number >= start.number
+        case After():
+            return number > start.number
         case TrimHorizon() | AtTimestamp():
             return True
         case ShardEnd():

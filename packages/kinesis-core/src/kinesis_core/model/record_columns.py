@@ -105,6 +105,6 @@ class RecordColumns(Sequence[Record]):
 
 def data_bytes(records: Sequence[Record]) -> int:
     """Return the bytes of the data of *records*: 0 if it was not decoded."""
-    if isinstance(records, RecordColumns):
+    if type(records) is RecordColumns:  # `isinstance` with an abstract base is slow
         return records.data_bytes
     return sum(len(record.data) for record in records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from math import ceil
 from typing import Annotated, Any
@@ -106,8 +107,6 @@ def drop_before(page: Page, cut: Cut) -> None:
 
     Sequence numbers increase on a page, so these records are its first ones.
     """
-    before = 0
-    while before < len(page.records) and not is_after(page.records[before].number, cut):
-        before += 1
-    if before:
-        page.records = page.records[before:]
+    records = page.records
+    if records and not is_after(records[0].number, cut):
+        page.records = records[bisect_left(records, True, key=lambda record: is_after(record.number, cut)) :]

@@ -58,7 +58,7 @@ class PollingReader:
             page = look.page
             if page.records:
                 limit = settings.records_per_fetch(look.size_bytes / len(page.records))
-            page.records = progress.take(page)
+            progress.take(page)
             is_moving = check.verify(progress)
             cursor = look.rest if is_moving and look.rest else Cursor(progress.next_cut)
             if page.records:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
-from attrs import define, field, frozen
+from attrs import define, field
+from msgspec import Struct
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import (
@@ -19,7 +20,7 @@ from kinesis_core.model import (
     ShardEnd,
     ShardRange,
     TrimHorizon,
-    is_after,
+    drop_before,
     is_before,
 )
 from kinesis_core.shards import NO_GAP, STALLED_PAGES, CallCounts, Gap
@@ -75,9 +76,9 @@ class RangeProgress:
         """The cut from which a new iterator or subscription reads."""
         return TrimHorizon() if self.is_lost else self.reached
 
-    def take(self, page: Page) -> Sequence[Record]:
+    def take(self, page: Page) -> None:
         """
-        Return the new records of the range on *page*, the next page of the shard.
+        Trim *page*, the next one of the shard, to the records of the range that are new.
 
         Raises:
             DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
@@ -86,9 +87,7 @@ class RangeProgress:
         self.is_stalled = False
         self._check(page, is_last)
         self.is_done = self.is_done or is_last
-        records = self._trim(page.records)
-        self._remember_last(records)
-        return records
+        self._trim(page, is_last)
 
     def to_prove(self, now_ms: int) -> int | None:
         """
@@ -188,28 +187,21 @@ class RangeProgress:
         )
         self.is_lost, self.gap = True, NO_GAP
 
-    def _remember_last(self, records: Sequence[Record]) -> None:
-        if records:
-            last = _LastRecord(records[-1].number, records[-1].arrived_ms)
+    def _trim(self, page: Page, is_last: bool) -> None:
+        if is_last:
+            end = _find(page.records, lambda number: not is_before(number, self.range.end))
+            page.records = page.records[:end]
+        drop_before(page, self.reached)
+        if page.records:
+            last = _LastRecord(page.records[-1].number, page.records[-1].arrived_ms)
+            self.reached, self.is_lost = After(last.number), False
             if self._proven is None:
                 self._proven = last  # the first page begins with the record that begins the range
             else:
                 self._taken = last
 
-    def _trim(self, records: Sequence[Record]) -> Sequence[Record]:
-        if not records:
-            return records
-        if not is_before(records[-1].number, self.range.end):
-            records = records[: _find(records, lambda number: not is_before(number, self.range.end))]
-        if records and not is_after(records[0].number, self.reached):
-            records = records[_find(records, lambda number: is_after(number, self.reached)) :]
-        if records:
-            self.reached, self.is_lost = After(records[-1].number), False
-        return records
 
-
-@frozen
-class _LastRecord:
+class _LastRecord(Struct, frozen=True):
     """The last record of a page, and its arrival time if it is known."""
 
     number: int

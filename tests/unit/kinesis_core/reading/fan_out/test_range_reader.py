@@ -94,13 +94,20 @@ def test_a_range_is_read_to_the_record(
     assert (len(subscriptions.calls), subscriptions.open) == (1, 0)
 
 
-@pytest.mark.parametrize("ends_on_its_own", [False, True])
-def test_a_closed_shard_is_read_to_its_end(one: OneShard, ends_on_its_own: bool) -> None:
-    """The event with the children ends the shard, with or without records."""
-    one.stream.split(one.shard_id)
-    subscriptions = Subscriptions(one.stream, ends_on_its_own=ends_on_its_own)
-    assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
-    assert len(subscriptions.calls) == 1
+@define
+class Inexact(Subscriptions):
+    """Each subscription begins at the oldest record."""
+
+    def subscribe(
+        self, shard_id: str, cut: Cut, with_data: bool = True
+    ) -> Generator[SubscribedPage, None, None]:
+        return super().subscribe(shard_id, TrimHorizon(), with_data)
+
+
+def test_records_that_come_again_are_dropped(one: OneShard) -> None:
+    """Neither records before the range are delivered, nor those of the subscription before."""
+    subscriptions = Inexact(one.stream, troubles=[Trouble(9, cut_connection())])
+    assert read(subscriptions, range_of(one, 20)) == one.records[20:]
 
 
 @define
@@ -116,11 +123,14 @@ class ContinuationAfterTheEnd(Subscriptions):
             yield page
 
 
+@pytest.mark.parametrize("kind", [Subscriptions, ContinuationAfterTheEnd])
 @pytest.mark.parametrize("ends_on_its_own", [False, True])
-def test_children_end_a_shard_whatever_the_continuation(one: OneShard, ends_on_its_own: bool) -> None:
-    """A range to the shard's end is done at the event with the children, and no further subscription is made."""
+def test_a_closed_shard_is_read_to_its_end(
+    one: OneShard, kind: type[Subscriptions], ends_on_its_own: bool
+) -> None:
+    """The event with the children ends the shard, with or without records, whatever its continuation."""
     one.stream.split(one.shard_id)
-    subscriptions = ContinuationAfterTheEnd(one.stream, ends_on_its_own=ends_on_its_own)
+    subscriptions = kind(one.stream, ends_on_its_own=ends_on_its_own)
     assert read(subscriptions, range_of(one, 20, ShardEnd())) == one.records[20:]
     assert len(subscriptions.calls) == 1
 

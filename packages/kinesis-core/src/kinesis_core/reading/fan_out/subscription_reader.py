@@ -112,7 +112,7 @@ class SubscriptionReader:
             self._served_s, self._attempts = self.clock.now_s(), 0
             self._continuation = page.continues_after
             was_lost = self.progress.is_lost
-            page.records = self.progress.take(page)
+            self.progress.take(page)
             if not self.check.verify(self.progress):
                 self._poll_rest()
             if page.records:

@@ -42,7 +42,7 @@ from kinesis_core.planning.progress import (
     reads_from,
 )
 from kinesis_core.planning.settings import Limits
-from kinesis_core.shards import STALLED_PAGES, VISIT_PAGES, is_tip
+from kinesis_core.shards import STALLED_PAGES, VISIT_PAGES, Gap, is_tip
 from support.one_shard import OneShard, end_after
 
 LIMIT = 3
@@ -139,10 +139,10 @@ def test_a_cut_is_stuck_after_pages_without_progress(cut: Cut, gap: list[tuple[i
         run = run + 1 if run and lag_ms >= known_ms else 1
         known_ms = lag_ms
         progress = read(progress, cut, Page([], lag_ms, "next"))
-        assert progress == InGap(cut, lag_ms, run)
+        assert progress == InGap(cut, Gap(lag_ms, run))
         assert is_stuck(progress, cut) == (run >= STALLED_PAGES)
     assert not is_stuck(read(progress, cut, Page([Record("9")], 1, "next")), cut)
-    assert read(progress, After(7), Page([], 3, "next")) == InGap(After(7), 3, 1), "it is another gap"
+    assert read(progress, After(7), Page([], 3, "next")) == InGap(After(7), Gap(3, 1)), "it is another gap"
     assert not is_stuck(progress, After(7)), "it is stuck elsewhere"
 
 
@@ -196,7 +196,7 @@ def test_evidence_only_grows(progress: Progress, taken: Sequence[Step], waits_ms
         reached = After(page.records[-1].number) if page.records else cut
         known_ms, until_ms = known.empty_until_ms(reached), evidence.empty_until_ms(reached)
         rest = reading(progress)
-        if isinstance(rest, Idle) or (isinstance(rest, InGap) and rest.stalled_pages == 1):
+        if isinstance(rest, Idle) or (isinstance(rest, InGap) and rest.gap.stalled_pages == 1):
             assert until_ms == max(now_ms - page.millis_behind - EMPTY_MARGIN_MS, known_ms or 0)
         else:
             assert evidence.emptiness == known.emptiness, (

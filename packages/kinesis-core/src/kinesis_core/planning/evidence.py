@@ -19,6 +19,7 @@ from kinesis_core.model import (
     is_after,
 )
 from kinesis_core.planning.progress import Idle, InGap, Progress, reading
+from kinesis_core.shards import Gap
 
 DAY_MS = MIN_RETENTION_HOURS * HOUR_MS
 EMPTY_MARGIN_MS = 5000
@@ -65,9 +66,9 @@ class Evidence(Struct, frozen=True):
         match reading(progress):
             case Idle(cut):
                 until_ms = now_ms - EMPTY_MARGIN_MS
-            case InGap(TrimHorizon(), lag_ms, 1) if lag_ms >= DAY_MS:
+            case InGap(TrimHorizon(), Gap(lag_ms, 1)) if lag_ms >= DAY_MS:
                 return self
-            case InGap(cut, lag_ms, 1):
+            case InGap(cut, Gap(lag_ms, 1)):
                 until_ms = now_ms - lag_ms - EMPTY_MARGIN_MS
                 if isinstance(cut, AtTimestamp):
                     until_ms = max(until_ms, cut.epoch_ms)

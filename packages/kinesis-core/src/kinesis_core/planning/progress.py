@@ -17,7 +17,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kinesis_core.model import After, Cut, Page, ShardEnd, TrimHorizon
-from kinesis_core.shards import STALLED_PAGES, Gap
+from kinesis_core.shards import NO_GAP, Gap
 
 
 class Unknown(Struct, frozen=True):
@@ -47,9 +47,7 @@ class InGap(Struct, frozen=True):
     """The last page after *cut* was empty, and the tip is further on."""
 
     cut: Cut
-    lag_ms: int
-    stalled_pages: int
-    """Empty pages in a row, this one included, of which none was closer to the tip than the one before."""
+    gap: Gap
 
 
 class Ended(Struct, frozen=True):
@@ -87,8 +85,8 @@ def _after_page(progress: ReadingProgress, cut: Cut, page: Page, at_tip: bool) -
         return Idle(After(page.records[-1].number) if page.records else cut)
     if page.records:
         return Behind(page.millis_behind)
-    known = progress if isinstance(progress, InGap) and progress.cut == cut else InGap(cut, 0, 0)
-    return InGap(cut, page.millis_behind, Gap(known.lag_ms, known.stalled_pages).after(page).stalled_pages)
+    known = progress.gap if isinstance(progress, InGap) and progress.cut == cut else NO_GAP
+    return InGap(cut, known.after(page))
 
 
 def lose(progress: Progress, cut: Cut) -> AfterLoss:
@@ -142,13 +140,13 @@ def is_ended(progress: Progress, cut: Cut) -> bool:
 def is_stuck(progress: Progress, cut: Cut) -> bool:
     """Return whether reading from *cut* brings neither records nor progress."""
     rest = reading(progress)
-    return isinstance(rest, InGap) and rest.cut == cut and rest.stalled_pages >= STALLED_PAGES
+    return isinstance(rest, InGap) and rest.cut == cut and rest.gap.is_stuck
 
 
 def stalled_pages(progress: Progress) -> int:
     """Return how many pages in a row were empty and no closer to the tip than the one before."""
     rest = reading(progress)
-    return rest.stalled_pages if isinstance(rest, InGap) else 0
+    return rest.gap.stalled_pages if isinstance(rest, InGap) else 0
 
 
 def lag_of(progress: Progress) -> int | None:
@@ -158,5 +156,5 @@ def lag_of(progress: Progress) -> int | None:
             return None
         case Idle():
             return 0
-        case Behind(lag_ms) | InGap(_, lag_ms, _):
+        case Behind(lag_ms) | InGap(_, Gap(lag_ms)):
             return lag_ms

@@ -99,7 +99,10 @@ class Inexact(Subscriptions):
     """Each subscription begins at the oldest record."""
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self,
+        shard_id: str,
+        cut: Cut,  # noqa: ARG002 # the method's signature
+        with_data: bool = True,
     ) -> Generator[SubscribedPage, None, None]:
         return super().subscribe(shard_id, TrimHorizon(), with_data)
 

@@ -119,7 +119,7 @@ def test_web_identity_refused(services: KeyServices) -> None:
     services.refusal = "AccessDenied"
     error = failure_of(DefaultChain())
     assert type(error) is SourceFailedError
-    assert "trust policy is to allow the IAM action sts:AssumeRoleWithWebIdentity" in str(error)
+    assert "trust policy must allow the IAM action sts:AssumeRoleWithWebIdentity" in str(error)
     assert "of-the-pod" not in str(error)
 
 

@@ -63,13 +63,13 @@ class Advice(Enum):
 
     CHANGE_ORDER = "Exchange {start} and {end}, or correct one of them."
     RESTORE = "Restore the saved offset, or start without it."
-    START_ANEW = "To begin anew, start without the saved offset."
+    START_ANEW = "Start without the saved offset."
     START_AGAIN = "Start again."
-    SKIP_LOST = "{skip_lost} continues with the oldest record left and skips the expired ones for good. Or start without the saved offset."
+    SKIP_LOST = "{skip_lost} continues with the oldest record left and skips the expired ones permanently. Or start without the saved offset."
     SKIP_EXPIRED = (
         "Start at TRIM_HORIZON, or at that time or later. {skip_lost} starts at the oldest record left."
     )
-    SKIP_LOST_IN_BATCH = "{skip_lost} reads the records that are left and skips the others for good. Set it only until the batch is done."
+    SKIP_LOST_IN_BATCH = "{skip_lost} reads the records that are left and skips the others permanently. Set it only until the batch is done."
     UNPACK = "Leave out deaggregate=False until the record is passed."
 
     AWAIT_CONSUMER = "Start again, raise timeout_s of FanOutSettings, or name another consumer."

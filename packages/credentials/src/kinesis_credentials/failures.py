@@ -68,7 +68,7 @@ def explain_response(error: boto.ClientError) -> str:
 def _explain(error: Exception) -> str:
     if isinstance(error, boto.ClientError):
         action = error.operation_name
-        trust = "; the role's trust policy is to allow the IAM action sts:" + action
+        trust = "; the role's trust policy must allow the IAM action sts:" + action
         return f"{action} failed: {explain_response(error)}{trust if action.startswith('AssumeRole') else ''}"
     if isinstance(error, (boto.BotoCoreError, OSError)):
         return safe_message(error).rstrip(".")

@@ -41,7 +41,7 @@ class Caller:
         Return the response to *action*, such as `ListStreamConsumers`.
 
         Raises:
-            ServiceError: The call fails for good.
+            ServiceError: The call fails after its retries.
         """
         from kinesis_core.aws import RetryBudget, call_with_retries
         from kinesis_core.clock import SystemClock

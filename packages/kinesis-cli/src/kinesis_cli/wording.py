@@ -31,7 +31,7 @@ COMMANDS = Vocabulary(
         Advice.INSTALL_CBOR: "",
         Advice.INSTALL_HTTP2: "",
         Advice.RESTORE: "Restore what holds the position, or begin at another one, with --since.",
-        Advice.START_ANEW: "To begin anew, give --since, and no earlier position.",
+        Advice.START_ANEW: "Give --since, and no earlier position.",
         Advice.START_AGAIN: "Run the command again.",
         Advice.SKIP_LOST: _BEGIN_LATER,
         Advice.SKIP_EXPIRED: "Start at TRIM_HORIZON, or at that time or later.",

@@ -3,7 +3,7 @@ The errors of consumer groups, besides those of `kinesis_core`.
 
     KinesisError
     ├── LeaseLostError              the lease was lost before the commit, or nobody knows
-    ├── HandlerError                a handler failed for good
+    ├── HandlerError                a handler failed in all attempts
     ├── WorkerNameInUseError        another process has the name of this worker
     └── GroupStateError             the table has what this worker cannot work with
 """

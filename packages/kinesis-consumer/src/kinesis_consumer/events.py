@@ -64,7 +64,7 @@ _BATCHES = (
         "records.diverted",
         "WARNING",
         "worker",
-        "A handler failed for good, and `on_failure` took the records. They count as processed.",
+        "A handler failed in all attempts, and `on_failure` took the records. They count as processed.",
         {**_HANDLED, "error": "the exception's class"},
         _RECORD,
         example="records.diverted batch=orders:shardId-000000000000:4966...:4967... stream=orders shard=shardId-000000000000 "
@@ -173,7 +173,7 @@ _LEASES = (
         "shard.unread",
         "WARNING",
         "worker",
-        "A shard has left the stream before it was read to its end, so records may be lost. Its lease stays.",
+        "A shard expired before it was read to its end, so records may be lost. Its lease stays.",
         {**_LEASE, **_CHECKPOINT},
         example="shard.unread lease=shardId-000000000000 checkpoint=4966...",
     ),
@@ -200,7 +200,8 @@ _LEASES = (
         "WARNING",
         "worker",
         "The table has leases of a stream that this worker was not opened with. Only workers that name the stream read it. Name the "
-        "same streams in all workers of the group, or delete the leases of a stream that nobody is to read. Logged once for each stream.",
+        "same streams in all workers of the group, or delete the leases of a stream that the group should "
+        "not read. Logged once for each stream.",
         {"stream": "the stream's id in leases: account, name and creation time", **_WORKER},
         example="stream.ignored stream=123456789012:orders:1780000000 worker=host:6f1c...",
     ),

@@ -88,7 +88,7 @@ class ConsumerGroup:
         *start*: where a new group starts: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time in the past. Later starts continue from the
         leases.
         *consumer*: the name of the consumer for enhanced fan-out. It is registered if it does not exist, and never removed. For a single
-        stream it may be an ARN. All workers of a group name the same consumer. The default is to poll.
+        stream it may be an ARN. All workers of a group name the same consumer. By default the group polls.
         *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each process. The
         name of a killed process can be used again: `open` then waits up to one lease duration.
 
@@ -148,7 +148,7 @@ class ConsumerGroup:
 
         Raises:
             DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
-            ServiceError: AWS refuses a call for good.
+            ServiceError: AWS refuses a call permanently.
         """
         return next(self._arrivals)
 
@@ -188,7 +188,7 @@ class ConsumerGroup:
 
         Raises:
             OptionError: An argument is malformed.
-            HandlerError: The handler failed for good.
+            HandlerError: The handler failed in all attempts.
             DataLossError, ServiceError: As in an iteration.
         """
         run = Run(self._threads, handler, self._handling(retries, on_failure, each))

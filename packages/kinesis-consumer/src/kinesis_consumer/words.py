@@ -30,7 +30,8 @@ GROUPS = Vocabulary(
         Advice.RESTORE: f"Restore the leases. {NEW_LEASES}",
         Advice.START_ANEW: NEW_LEASES,
         Advice.SKIP_LOST: (
-            "fail_on_data_loss=False continues with the oldest record left and skips the expired ones for good. Or start with new "
+            "fail_on_data_loss=False continues with the oldest record left and skips the expired ones "
+            "permanently. Or start with new "
             "leases."
         ),
         Advice.AWAIT_CONSUMER: "Open the group again, or name another consumer.",

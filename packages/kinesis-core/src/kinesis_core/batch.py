@@ -160,7 +160,7 @@ class Batch(ArrowForms):
         Raises:
             DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
             OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
-            ServiceError: A call to Kinesis failed for good.
+            ServiceError: A call to Kinesis failed after its retries.
         """
         for records in self.record_lists(deaggregate=deaggregate, by_arrival=by_arrival):
             yield from records

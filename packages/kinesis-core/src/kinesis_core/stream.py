@@ -165,7 +165,7 @@ class Stream:
             OptionError: A position is malformed or in the future, the start is after the end, or a shard does not exist.
             OffsetError: The offset is damaged, or belongs to another stream.
             DataLossError: Records after *start* expired, or may have (unless `fail_on_data_loss` is off).
-            ServiceError: A call to Kinesis failed for good.
+            ServiceError: A call to Kinesis failed after its retries.
         """
         ending = _parsed(end, ending_position(), Setting.END)
         starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), Setting.START)

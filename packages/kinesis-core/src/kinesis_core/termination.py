@@ -17,7 +17,7 @@ from typing import Protocol
 from attrs import define, field
 
 _KILLED = 128 + signal.SIGTERM
-"""The exit status where the default of SIGTERM is to do nothing: in the first process of a container."""
+"""The exit status in the first process of a container, where SIGTERM does nothing by default."""
 
 
 class Local(Protocol):
@@ -36,7 +36,7 @@ class Stoppable(Local, Protocol):
 
 
 class Writer(Local, Protocol):
-    """Holds records that are to be written, and removes itself from the `Termination` once nothing is left."""
+    """Holds records that will be written, and removes itself from the `Termination` once nothing is left."""
 
     def end_soon(self, *, is_killed: bool = False) -> None:
         """
@@ -70,7 +70,7 @@ class Termination:
     _has_stopped: bool = field(default=False, init=False)
     """Whether a signal has stopped the groups. Another one before their end is part of the same request."""
     _is_owed: bool = field(default=False, init=False)
-    """Whether a signal is to end the program once all groups and writers have ended."""
+    """Whether a signal must end the program once all groups and writers have ended."""
     _finalized_process: int | None = field(default=None, init=False)
     """The process of `multiprocessing` whose end waits for the writers."""
 

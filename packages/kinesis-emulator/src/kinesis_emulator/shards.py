@@ -195,7 +195,7 @@ class StoredShard:
         return numbers.encode(self.base, self.records.end + 1, arrived_ms // 1000)
 
     def trim(self, horizon_ms: int, *, keep: bool) -> None:
-        """Hide the records that arrived before *horizon_ms* for good, and free them unless *keep*."""
+        """Hide the records that arrived before *horizon_ms* permanently, and free them unless *keep*."""
         self.trim_to(self.records.index_at_time(horizon_ms), keep=keep)
 
     def trim_to(self, index: int, *, keep: bool) -> None:

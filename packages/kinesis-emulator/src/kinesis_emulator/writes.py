@@ -28,7 +28,7 @@ _TIDY_EVERY_MS = 60_000
 
 @dataclass(frozen=True)
 class Entry:
-    """A checked record that is to be put."""
+    """A checked record that will be put."""
 
     data_base64: str
     data_bytes: int

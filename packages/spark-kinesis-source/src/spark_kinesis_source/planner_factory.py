@@ -71,7 +71,7 @@ def begin(
 
     Raises:
         OptionError: A lease table does not say where to start, or a shard starts inside an aggregate that is not unpacked.
-        ServiceError: A call to AWS failed for good.
+        ServiceError: A call to AWS failed after its retries.
     """
     if names_applications(position):
         from kinesis_core.leases import application_tables, resume_from_applications

@@ -29,7 +29,7 @@ def test_leases_of_an_earlier_stream(checkpoint: str) -> None:
     """No position in them is one of the stream of now. The error names both times, and what to do."""
     with pytest.raises(
         StreamRecreatedError,
-        match=r"orders created at 2026-05-28 20:26:40 UTC.*was created at 2026-05-28 20:27:40 UTC.*To begin anew.*\[stream=orders\]$",
+        match=r"orders created at 2026-05-28 20:26:40 UTC.*was created at 2026-05-28 20:27:40 UTC.*Start without the saved offset.*\[stream=orders\]$",
     ):
         verify(Lease(FIRST, LeaseCheckpoint(checkpoint), hash_range=ALL, stream_identifier=EARLIER))
 
@@ -66,7 +66,8 @@ def test_leases_that_do_not_say_their_stream() -> None:
     assert verify(Lease(FIRST, OLDEST, hash_range=HALF), shards=2) == 1
     assert verify(Lease("shardId-000000000009", LeaseCheckpoint("SHARD_END"), hash_range=HALF)) == 1
     with pytest.raises(
-        StreamRecreatedError, match=f"lease of {FIRST} has other hash keys.*To begin anew.*stream=orders"
+        StreamRecreatedError,
+        match=f"lease of {FIRST} has other hash keys.*Start without the saved offset.*stream=orders",
     ):
         verify(Lease(FIRST, OLDEST, hash_range=ALL), shards=2)
 

@@ -142,7 +142,7 @@ def test_a_stream_that_is_recreated_under_a_running_query(position: StartingPosi
     """No record of the new stream is read, whether or not the old iterators have expired meanwhile."""
     _, query = recreated(position, wait_s)
     with pytest.raises(
-        StreamRecreatedError, match=r"deleted and created again.*start without the saved offset"
+        StreamRecreatedError, match=r"deleted and created again.*Start without the saved offset"
     ):
         query.batches(3)
 

@@ -51,7 +51,7 @@ def find_unread(calls: ShardCalls, cut: Cut) -> Unread:
     Return what follows *cut*. A gap is followed for as many pages as one without progress: the quota of the shard is shared.
 
     Raises:
-        ServiceError: A call failed for good, or the shard was throttled again and again.
+        ServiceError: A call failed after its retries, or the shard was throttled repeatedly.
     """
     from kinesis_core import After, At
     from kinesis_core.shards import STALLED_PAGES, Cursor

@@ -138,7 +138,8 @@ class ManagedApplication:
             now = identify_stream(summary.arn, summary.created_ms)
             if reason := recreation(leases, now):
                 raise CommandError(
-                    f"{self.table.name} {reason}. Delete these leases, or the table. The application begins anew then. Nothing was "
+                    f"{self.table.name} {reason}. Delete these leases, or the table. Then the application "
+                    "starts at its initial position. Nothing was "
                     "changed."
                 )
 

@@ -17,7 +17,8 @@ def confirm_and_apply(
     table: LeaseTable, changes: Sequence[Change], what: str, *, yes: bool, malformed: Sequence[str] = ()
 ) -> None:
     """
-    Show *changes*, ask, and write them. *malformed* are the keys of items that were to change and are no valid leases.
+    Show *changes*, ask, and write them. *malformed* are the keys of items that should have changed and are
+    not valid leases.
 
     Raises:
         CommandError: There is nothing to change, or the answer is no.

@@ -66,7 +66,7 @@ class ShardMeter:
         Read what has come since the last call, if the shard may be read again and no other thread is about to.
 
         Raises:
-            ServiceError: A call failed for good.
+            ServiceError: A call failed after its retries.
         """
         if not self._is_polled.acquire(blocking=False):
             return  # after an error of another shard, calls continue that nobody waits for

@@ -29,7 +29,7 @@ def sample_shards(
     Return a sample of each of *shards* within *window*, by shard id. Shards that could not be sampled are left out.
 
     Raises:
-        ServiceError: A call failed for good.
+        ServiceError: A call failed after its retries.
     """
     time = clock or SystemClock()
 

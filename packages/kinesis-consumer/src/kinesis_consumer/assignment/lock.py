@@ -65,7 +65,7 @@ class LeaderLock:
 
     @property
     def heartbeat_s(self) -> float:
-        """How often `step` is to be called."""
+        """How often `step` must be called."""
         return self.duration_s / HEARTBEATS
 
     def is_held(self) -> bool:

@@ -127,7 +127,7 @@ class Batch(ArrowForms):
         Raises:
             LeaseLostError: The lease is lost. The batch is not committed, and is delivered again. Or nobody knows, if the error says
                 `may_be_committed`.
-            ServiceError: The store refuses the write for good.
+            ServiceError: The store refuses the write, and a retry would not help.
         """
         self._owner.commit(self)
 

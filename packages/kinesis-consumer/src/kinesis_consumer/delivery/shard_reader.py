@@ -127,7 +127,7 @@ class ShardReader:
 
         Raises:
             DataLossError: Records are lost, or may be (unless `fail_on_data_loss` is off).
-            ServiceError: A call to Kinesis failed for good.
+            ServiceError: A call to Kinesis failed after its retries.
         """
         arrivals = self.pace.arrivals
         page = self._next_page()
@@ -220,7 +220,7 @@ class ShardReader:
 
         Raises:
             LeaseLostError: As in `HeldLease.checkpoint`.
-            ServiceError: The store refuses the write for good.
+            ServiceError: The store refuses the write, and a retry would not help.
         """
         while True:
             try:

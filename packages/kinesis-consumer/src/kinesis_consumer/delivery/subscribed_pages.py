@@ -128,7 +128,7 @@ class SubscribedPages:
 
     def _settle(self, shard_id: str, shard: _Shard) -> ServiceError | None:
         """
-        Drop a subscription that has ended. Returns the error of one that AWS refuses for good.
+        Drop a subscription that has ended. Returns the error of a subscription that AWS refuses permanently.
 
         Raises:
             Exception: Our own code failed.

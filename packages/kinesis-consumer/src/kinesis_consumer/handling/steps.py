@@ -1,7 +1,7 @@
 """
 Functions that process batches: tried again after an exception, and never skipped in silence.
 
-What is to be done for one batch is a generator, so that threads and tasks of asyncio follow the same steps.
+The steps for one batch are a generator, so that threads and tasks of asyncio follow the same steps.
 """
 
 from __future__ import annotations
@@ -79,13 +79,14 @@ class Handling:
 
     def steps(self, batch: Batch, clock: Clock, is_stopping: Callable[[], bool]) -> HandlingSteps:
         """
-        Yield what is to be done for *batch*, one thing after the other. Nothing more once its lease is lost, or in a pause if the group
+        Yield the steps for *batch*, one after the other. Nothing more once its lease is lost, or in a pause
+        if the group
         *is_stopping*: then another worker delivers it again.
 
         For a batch or record the caller calls the handler, and sends the exception that it raised, or None. A pause may end early.
 
         Raises:
-            HandlerError: The handler failed for good, and so the group stops.
+            HandlerError: The handler failed in all attempts, and so the group stops.
         """
         units: Iterable[Unit] = batch.records() if self.each == "record" else (batch,)
         for unit in units:

@@ -149,8 +149,8 @@ class HeldLease:
         Returns whether that was written. If not, somebody else has changed the lease.
 
         Raises:
-            ServiceError: Nobody knows whether it was written. The lease is to be counted as lost: if it was not written, the lease
-                expires for others.
+            ServiceError: Nobody knows whether it was written. The lease must count as lost: if it was not
+            written, the lease expires for others.
         """
         with self.turn:
             if life.is_over(self._become(life.begin_release)):

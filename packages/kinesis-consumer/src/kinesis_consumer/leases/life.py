@@ -217,7 +217,7 @@ Hand = Empty | Planned[B] | Ready[B] | Out[B] | Withdrawn
 
 
 def can_plan(hand: Hand[B]) -> bool:
-    """Return whether the next batch is to be built."""
+    """Return whether the next batch must be built."""
     return isinstance(hand, Empty) or (isinstance(hand, Out) and hand.following is None)
 
 

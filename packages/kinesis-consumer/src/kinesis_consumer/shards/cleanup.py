@@ -1,8 +1,8 @@
 """
-Which leases are no longer needed, and which ones are of shards that left the stream before they were read.
+Which leases are no longer needed, and which leases are of shards that expired before they were read.
 
-A finished lease is deleted by its holder. A lease that is not finished is never deleted: its shard may have left the stream with
-records that nobody read, so that is a loss of data and has to be reported.
+A finished lease is deleted by its holder. A lease that is not finished is never deleted. Its shard may have
+expired with unread records. That is a loss of data, and has to be reported.
 
 Source: LeaseCleanupManager of the KCL 2.7 and 3.5
 """
@@ -26,8 +26,8 @@ def needless_leases(leases: Iterable[Lease], worker: str, listings: Listings) ->
     """
     Return the finished leases of *worker* that may be deleted now.
 
-    No lease of a parent is left, and all children are begun. Of a shard that has left the stream, the children that are still
-    listed have leases. Children are those that the lease names, or those in *listings* if it names none.
+    No lease of a parent is left, and all children are begun. The listed children of an expired shard have
+    leases. Children are those that the lease names, or those in *listings* if it names none.
     """
     known = {lease.key: lease for lease in leases}
     families = {stream_id: _Stream(listing) for stream_id, listing in listings.items()}
@@ -55,7 +55,7 @@ def delete_finished(table: ItemTable, lease: Lease, worker: str) -> bool:
 
 def left_unfinished(listing: Listing, leases: Iterable[Lease], stream_id: str | None = None) -> list[Lease]:
     """
-    Return the leases of shards that have left the stream before they were read to their end: records may be lost.
+    Return the leases of shards that expired before they were read to their end: records may be lost.
 
     *listing* is complete (see `find_staleness`) and was requested after *leases* were read.
     """
@@ -91,7 +91,7 @@ def _is_followed(lease: Lease, known: Mapping[str, Lease], stream: _Stream) -> b
 
 
 def _has_left(lease: Lease, listing: Listing) -> bool:
-    """Return whether the shard has left the stream. One whose parent is listed is newer than the listing."""
+    """Return whether the shard has expired. One whose parent is listed is newer than the listing."""
     return lease.shard_id not in listing and not any(parent in listing for parent in lease.parents)
 
 

@@ -40,7 +40,7 @@ class NotYet:
 
 def create_children(table: ItemTable, lease: Lease, api: StreamApi) -> NotYet | None:
     """
-    Make leases for the listed children of a shard whose last record was read, or that has left the stream. Idempotent.
+    Make leases for the listed children of a shard whose last record was read, or that has expired. Idempotent.
 
     *lease* is held by this worker. Returns None once all children have leases. Now the shard's own checkpoint may become SHARD_END.
 
@@ -105,7 +105,7 @@ class _Family:
         Return the other parent of a merged shard if that parent gets a lease some time, and has none.
 
         A child is begun when no lease of its parents is unfinished. So its lease must not be made before those of its parents.
-        A parent that has left the stream gets no lease.
+        An expired parent gets no lease.
         """
         for child in children:
             others = [parent for parent in child.parents if parent != self.lease.shard_id]

@@ -46,7 +46,7 @@ class Findings:
 
     created: list[Lease] = field(factory=list)
     unread: list[Lease] = field(factory=list)
-    """Leases of shards that left the stream unfinished: records may be lost. Each is reported once."""
+    """Leases of shards that expired unfinished: records may be lost. Each is reported once."""
     refused: dict[str | None, StaleListing] = field(factory=dict)
     """Listings that were not believed, by stream."""
     failed: dict[str | None, ServiceError] = field(factory=dict)
@@ -168,7 +168,7 @@ class _StreamKeeper:
         return missing_ranges(listing, leases, self.stream_id)
 
     def take_unread(self) -> list[Lease]:
-        """Return the leases that are to be reported, once."""
+        """Return the leases that must be reported, once."""
         unread, self._unread = self._unread, []
         return unread
 

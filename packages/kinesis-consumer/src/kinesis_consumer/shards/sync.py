@@ -139,7 +139,7 @@ class _LeasePlan:
 
     @property
     def _starts_at_a_time(self) -> bool:
-        """Whether the time at which the group began is known, and earlier shards are to be read from then on."""
+        """Whether the time at which the group began is known, and earlier shards must be read from then on."""
         return isinstance(self.initial, AtTimestamp) or (
             isinstance(self.initial, Latest) and self.began_ms is not None
         )
@@ -152,12 +152,12 @@ class _LeasePlan:
         lease = self.known.get(shard_id)
         if lease is None:
             return self._states.get(shard_id, _State.GONE)
-        # A shard that has left the stream no longer says which children it has.
+        # Kinesis no longer names the children of an expired shard.
         is_active = shard_id in self.listing and not lease.is_finished
         return _State.ACTIVE if is_active else _State.FINISHED
 
     def _follows_unlisted(self, shard: Shard) -> bool:
-        """Return whether *shard* descends from one that has a lease and has left the stream, as their hash keys show."""
+        """Return whether *shard* descends from an expired shard that has a lease, as their hash keys show."""
         return bool(shard.parents) and any(
             lease.hash_range is not None
             and lease.hash_range[0] <= shard.hash_end

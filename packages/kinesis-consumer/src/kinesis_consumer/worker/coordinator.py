@@ -123,7 +123,7 @@ class Coordinator:
 
         Raises:
             GroupStateError: A worker of an older KCL works in the table.
-            ServiceError: A store or stream refuses a call for good.
+            ServiceError: A store or stream refuses a call permanently.
         """
         for each in self._periodic:
             each.step()

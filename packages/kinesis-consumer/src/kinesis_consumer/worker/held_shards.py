@@ -121,7 +121,7 @@ class HeldShards:
                 heapq.heappush(self._times, (due_s, key))
 
     def take_changed(self, now_s: float) -> list[str]:
-        """Return which shards are to be looked at now, once."""
+        """Return the shards that need a check now, once."""
         with self._lock:
             while self._times and self._times[0][0] <= now_s:
                 due_s, key = heapq.heappop(self._times)

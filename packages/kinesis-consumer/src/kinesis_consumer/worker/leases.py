@@ -187,7 +187,7 @@ class LeaseHolder:
         return held.is_ours and held.renewed_s + self._period_s <= self.clock.now_s()
 
     def _has_news(self, held: HeldLease) -> bool:
-        """Return whether a lease is to be renewed or handed over, or is lost. Most of a thousand leases have no news."""
+        """Return whether a lease must be renewed or handed over, or is lost. Most of a thousand leases have no news."""
         return self._is_due(held) or held.is_handing_over or held.is_over
 
     def _renew_reader(self, reader: ShardReader) -> WriteAttempt | None:

@@ -67,7 +67,7 @@ class Outage:
 
 @define
 class Periodic:
-    """One thing to do. *run* returns after how many seconds it is to be done again."""
+    """One thing to do. *run* returns the seconds after which it must be called again."""
 
     name: str
     run: Callable[[], float]

@@ -59,7 +59,7 @@ class Worker:
         Make the next step with one shard: read a page, hand out a batch, finish the shard.
 
         Raises:
-            KinesisError: Reading the shard failed for good.
+            KinesisError: Reading the shard failed, and a retry would not help.
         """
         if not isinstance(reader.held.state, life.Held):
             return
@@ -157,7 +157,7 @@ class Worker:
 
         Raises:
             LeaseLostError: The lease is lost. The batch is not committed, or may be.
-            ServiceError: The store refuses the write for good.
+            ServiceError: The store refuses the write, and a retry would not help.
         """
         if batch.is_committed:
             return

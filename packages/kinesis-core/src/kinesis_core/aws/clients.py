@@ -35,7 +35,7 @@ READ_TIMEOUT_S = 30
 CONNECTIONS = 320
 """As many as planner and reader threads together may use, so that none opens and drops connections all the time."""
 STREAMS = 1024
-"""Clients that a process keeps: more streams than one task reads or writes. A new client makes its first calls anew."""
+"""Clients that a process keeps: more streams than one task reads or writes. A new client makes its first calls again."""
 
 _TABLES_URL = "AWS_ENDPOINT_URL_DYNAMODB"
 _lock = threading.Lock()

@@ -1,5 +1,5 @@
 """
-Retries: which errors are retried, when, at what cost, and when a call fails for good.
+Retries: which errors are retried, when, at what cost, and when a call fails finally.
 
 There are four kinds of errors:
 

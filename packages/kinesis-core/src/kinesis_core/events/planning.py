@@ -9,7 +9,8 @@ PLANNING = (
         "backlog.planned",
         "WARNING",
         "driver",
-        "A batch without a limit reaches back six hours or more. It fails if its first records leave the stream before it is done.",
+        "A batch without a limit reaches back six hours or more. It fails if its first records expire "
+        "before it is done.",
         {
             "stream": "",
             "shards": "how many shards the batch reads",
@@ -47,7 +48,8 @@ PLANNING = (
         "plan.failed",
         "INFO",
         "driver",
-        "The next batch was to be planned while the last one was processed, and a call failed. It is planned again when Spark "
+        "While the last batch was processed, a call for the plan of the next batch failed. It is planned "
+        "again when Spark "
         "asks for it.",
         {"reason": "AWS's error code"},
         example="plan.failed reason=InternalFailure",
@@ -69,7 +71,7 @@ PLANNING = (
         "what is left. Otherwise there is an error and no event. One line for each time that is asked for.",
         {
             "stream": "",
-            "asked": "where the read is to start",
+            "asked": "where the read should start",
             "left": "what arrived then or later has not expired",
             "retention_hours": "the stream's retention",
         },

@@ -34,7 +34,7 @@ READING = (
         "consumer.gone",
         "INFO",
         "driver",
-        "The consumer was to be deregistered, and Kinesis did not know it any more.",
+        "The query wanted to deregister its consumer, but Kinesis no longer knew it.",
         {"consumer": ""},
         example="consumer.gone consumer=etl",
     ),
@@ -66,10 +66,11 @@ READING = (
         "data.lost",
         "WARNING",
         "driver, task",
-        "Records left the stream before they were read, or may have. With `failOnDataLoss=false` the query continues with "
+        "Records expired before they were read, or may have. With `failOnDataLoss=false` the query "
+        "continues with "
         "the oldest record that is left. Otherwise there is an error and no event.",
         {"reason": "", "stream": "", "shard": ""},
-        {"cut": "where reading was to continue; the driver's lines only"},
+        {"cut": "where reading should have continued; the driver's lines only"},
         example="data.lost reason=records after AFTER 4965 (age 25 h, retention 24 h) may have expired before they were read, and the "
         "oldest record left is 4967 stream=orders shard=shardId-000000000003 cut=AFTER 4965",
     ),

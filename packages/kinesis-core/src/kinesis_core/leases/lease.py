@@ -70,7 +70,7 @@ OLDEST = LeaseCheckpoint(TRIM_HORIZON)
 
 @frozen
 class Lease:
-    """One lease, as it was read from the table or is to be written to it."""
+    """One lease, as it was read from the table or will be written to it."""
 
     shard_id: str
     checkpoint: LeaseCheckpoint

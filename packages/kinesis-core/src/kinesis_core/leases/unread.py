@@ -3,7 +3,7 @@ Where a KCL continues in a shard that was not read yet, if reading begins at a t
 
 A query begins at a time if the user gives one, at LATEST in a shard without new records, and at TRIM_HORIZON a little after the
 oldest record. The checkpoint then is the last record that arrived before, so that a KCL neither repeats what was there nor skips
-what comes. Where the shard has no such record, it is TRIM_HORIZON: all of its records are to be read.
+what comes. Where the shard has no such record, it is TRIM_HORIZON: all of its records must be read.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def last_before(
     Where a gap before it is stuck, it is not found. Then a KCL repeats records, and misses none.
 
     Raises:
-        ServiceError: A call to Kinesis failed for good, or is throttled again and again.
+        ServiceError: A call to Kinesis failed after its retries, or is throttled repeatedly.
     """
     stoppable = StoppableClock(clock, is_closed, lambda: UnavailableError("Reading stops.", "STOPPED"))
     record = _Search(_calls(api, shard_id, stoppable), until_ms).last()

@@ -41,10 +41,11 @@ SPARK = Vocabulary(
         Advice.CHECK_TABLE: "Check the name of the table (dynamodbTableName), region and account.",
         Advice.NAME_ANOTHER_TABLE: "Name another table with dynamodbTableName: a missing one is created.",
         Advice.RESTORE: "Restore the checkpoint directory, or start with a new one.",
-        Advice.START_ANEW: "To begin anew, start with a new checkpoint directory.",
+        Advice.START_ANEW: "Start with a new checkpoint directory.",
         Advice.START_AGAIN: "Start the query again.",
         Advice.SKIP_LOST: (
-            "failOnDataLoss=false continues with the oldest record left and skips the expired ones for good. Or start with a new "
+            "failOnDataLoss=false continues with the oldest record left and skips the expired ones "
+            "permanently. Or start with a new "
             "checkpoint."
         ),
         Advice.UNPACK: "Leave out deaggregate=false until the query has passed that record.",

@@ -1,5 +1,5 @@
 """
-Data loss: whether the plan of a shard is whole, or records before its end left the stream unread.
+Data loss: whether the plan of a shard is whole, or records before its end expired unread.
 
 A shard offset carries a time (`ShardOffset.arrived_ms`): no record after its cut arrived before it. While that time is younger than the
 shortest retention, nothing can be lost. Later there is a doubt, until the stream shows a record that is older than all that was
@@ -56,7 +56,7 @@ class Doubtful:
 
 @frozen
 class Lost:
-    """Records after the start have left the stream, or may have."""
+    """Records after the start have expired, or may have."""
 
     loss: Loss
     promised_ms: int | None
@@ -166,7 +166,7 @@ class DataLoss:
         return is_expiring(promised.arrived_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
 
     def _is_left(self, state: ShardState, doubt: Doubt) -> bool:
-        """Return whether the record that the cut names is still in the stream: then no record after it has left."""
+        """Return whether the record in the cut is still in the stream: then no record after it has expired."""
         cut = doubt.cut
         if not isinstance(cut, (At, After)) or state.cache.missing == cut:
             return False
@@ -201,7 +201,7 @@ class DataLoss:
         return Lost(loss, doubt.promised_ms)
 
     def _see_next(self, state: ShardState, started: ShardOffset, end: ShardOffset) -> None:
-        """See the record after the end of a plan that is far behind: without it, the next plan would be in doubt once the end has left."""
+        """Look at the record after the end of a plan that is far behind. Without it, the next plan would be in doubt once the end has expired."""
         if end.arrived_ms is None or end.cut == started.cut or not isinstance(end.cut, (At, After)):
             return
         if end.arrived_ms >= state.calls.now_ms() - self.facts.stamp_ms():

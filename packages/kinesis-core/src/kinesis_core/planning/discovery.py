@@ -5,10 +5,10 @@ ListShards is eventually consistent, and a listing of several pages is no snapsh
 
 * The open shards cover all hash keys, and the children of a closed shard cover all of its own.
 * A shard outlives its parents, so the listing of a shard has all of its descendants.
-* No shard leaves the stream before the shortest retention has passed, so the listing of a young stream has every parent.
+* No shard expires before the shortest retention has passed, so the listing of a young stream has every parent.
 * An offset names each shard, or an ancestor or a descendant of it. So a shard that is new to an offset descends from one that the
-  offset names. Where the shard between them is not listed, either the listing is stale, or that shard has left the stream and was
-  never read.
+  offset names. If the shard between them is not listed, either the listing is stale, or that shard has
+  expired unread.
 
 A complete listing that is some moments old does no harm: new shards are found later.
 """
@@ -65,7 +65,7 @@ class Discovery:
     """The last complete one. Empty before the first."""
     children: Children = field(factory=dict, init=False)
     awaited: AbstractSet[str] = field(default=frozenset(), init=False)
-    """Shards that each listing must have, unless they have left the stream."""
+    """Shards that each listing must have, unless they have expired."""
     is_checked: bool = field(default=False, init=False)
     """Whether the listing was compared with the offset of the query: it may lack shards that only the offset names."""
     _listed_s: float = field(default=float("-inf"), init=False)
@@ -73,7 +73,7 @@ class Discovery:
     """Stale listings in a row."""
     _refused_s: float = field(default=float("-inf"), init=False)
     _left: set[str] = field(factory=set, init=False)
-    """Shards that have left the stream, as far as that is known."""
+    """Shards that have expired, as far as that is known."""
 
     def is_outdated(self, known: Known, age_s: float) -> bool:
         """Return whether the listing is older than *age_s*, or contradicts what is *known* of an offset."""
@@ -92,7 +92,7 @@ class Discovery:
 
         Raises:
             StaleListingError: Every listing was stale until the pauses were used up.
-            DataLossError: A shard that is not listed may have left the stream unread, and a loss stops the query.
+            DataLossError: A shard that is not listed may have expired unread, and a loss stops the query.
         """
         while self._pause_s() <= 0 or patiently:
             self.clock.sleep(self._pause_s())
@@ -122,7 +122,7 @@ class Discovery:
         return self._refused >= len(PAUSES_S)
 
     def _is_loss_certain(self, known: Known) -> bool:
-        """Return whether waiting for a shard that may be lost is useless: an unread one has left, or the pauses are used up."""
+        """Return whether waiting for a shard that may be lost is useless: an unread shard has expired, or the pauses are used up."""
         return self._is_patience_over() or not self._left.isdisjoint(known.named - known.finished)
 
     def _find_hole(self, listing: Listing, known: Known) -> Hole | None:
@@ -135,7 +135,7 @@ class Discovery:
         return self._find_unlisted(listing, known) or hole
 
     def _is_young(self) -> bool:
-        """Return whether no shard can have left the stream yet, with an hour's margin for clocks that differ."""
+        """Return whether no shard can have expired yet, with an hour's margin for clocks that differ."""
         summary = self.summary()
         hours = min(MIN_RETENTION_HOURS, summary.retention_hours) - 1
         return self.api.now_ms() - summary.created_ms < hours * HOUR_MS
@@ -195,7 +195,7 @@ class Known:
     closed: AbstractSet[str] = frozenset()
     """Those that were found closed."""
     expected: AbstractSet[str] = frozenset()
-    """Those that a complete listing has, unless they have left the stream."""
+    """Those that a complete listing has, unless they have expired."""
     from_oldest: bool = False
     """Whether reading starts at old records, so that each parent that is not listed has to be looked up."""
 
@@ -207,14 +207,15 @@ class Hole:
     what: str
     """A clause for messages."""
     lost: str | None = None
-    """The shard that was left out, where it may also have left the stream before it was read."""
+    """The shard that was left out, if it may also have expired before it was read."""
 
 
 def find_hole(listing: Listing, known: Known, *, is_young: bool = False) -> Hole | None:
     """
     Return something that *listing* left out; None where it shows no sign of that.
 
-    *is_young* means that no shard can have left the stream yet. A hole that is certainly stale comes before one that may be a loss.
+    *is_young* means that no shard can have expired yet. A hole that is certainly stale comes before one that
+    may be a loss.
     """
     keys = first_hole(listing.values())
     if keys is not None:
@@ -272,8 +273,8 @@ def find_needless(finished: Iterable[str], named: Collection[str], listing: List
     """
     Return those of the *finished* shards that an offset need not name.
 
-    All of their children are started. So a listed shard counts as read, because it is an ancestor of named ones. A shard that
-    has left the stream is no longer needed to show where its children come from.
+    All of their children are started. So a listed shard counts as read, because it is an ancestor of named
+    ones. An expired shard is no longer needed to show where its children come from.
     """
     started, children = find_started(named, listing), index_children(listing)
     return {

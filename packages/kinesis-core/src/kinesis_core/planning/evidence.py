@@ -1,4 +1,4 @@
-"""Evidence: what pages showed of one shard. It judges whether records left the stream unread, so it is no cache."""
+"""Evidence: what pages showed of one shard. It shows whether records expired unread, so it is not a cache."""
 
 from __future__ import annotations
 

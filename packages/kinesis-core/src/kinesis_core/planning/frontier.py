@@ -20,7 +20,7 @@ class Frontier:
 
     discovery: Discovery
     named: Collection[str]
-    """The shards of the offset. One that is not listed has left the stream, and its plan finds that out."""
+    """The shards of the offset. A shard that is not listed has expired, and its plan finds that out."""
     finished: set[str]
     """The shards that need no reading: at first those that the offset calls so, then more that the lineage and the plan show."""
     ended: Collection[str]

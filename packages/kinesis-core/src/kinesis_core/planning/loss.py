@@ -1,6 +1,6 @@
 """
-Whether records left the stream before they were read, judged from values alone, without a call; and how a loss is reported: by an error
-that stops the query, or by a warning.
+Whether records expired before they were read, judged from values alone, without a call. Reports a loss by an
+error that stops the query, or by a warning.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Doubt:
 
 @frozen
 class RecordExpired:
-    """A record that was seen and not read has left the stream."""
+    """A record that was seen and not read has expired."""
 
     number: int
     oldest: Record | None
@@ -92,12 +92,12 @@ Loss = RecordExpired | OffsetExpired | NoProgress | PositionExpired
 
 
 def is_expiring(arrived_ms: int | None, now_ms: int, hours: int) -> bool:
-    """Return whether a record that arrived at *arrived_ms* may have left the stream after *hours*."""
+    """Return whether a record that arrived at *arrived_ms* may have expired after *hours*."""
     return arrived_ms is not None and arrived_ms < certain_from_ms(now_ms, hours)
 
 
 def certain_from_ms(now_ms: int, hours: int) -> int:
-    """Return the time from which on no record has left the stream after *hours*."""
+    """Return the time since which no record has expired after *hours*."""
     return now_ms - hours * HOUR_MS + MARGIN_MS
 
 

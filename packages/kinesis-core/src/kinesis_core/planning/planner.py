@@ -84,12 +84,12 @@ class Planner:
         """
         Return the offset where reading starts. LATEST means the tip of each shard now.
 
-        The plan after it is whole: the first records of a shard may be about to leave the stream.
+        The plan after it is whole: the first records of a shard may be about to expire.
 
         Raises:
             OptionError: The position is in the future, names a shard that does not exist, or says nothing of some stream.
-            DataLossError: A record that it names has left the stream, and a loss stops the query. Where a time is the start,
-                the first plan raises it.
+            DataLossError: A record that it names has expired, and a loss stops the query. Where a time is the
+                start, the first plan raises it.
         """
         starts = self._by_stream(position, Setting.START)
         self._is_whole = True
@@ -131,7 +131,7 @@ class Planner:
 
         Raises:
             OptionError: *position* is in the future, names a shard that does not exist, or all shards start after their end.
-            DataLossError: Records after *start* have left the stream, or may have, and a loss stops the query.
+            DataLossError: Records after *start* have expired, or may have, and a loss stops the query.
         """
         self._check(start)
         ends = self._by_stream(position, Setting.END)
@@ -202,7 +202,7 @@ class Planner:
         return max(planner.api.now_ms() for planner in self._streams.values())
 
     def _shares(self, drafts: Mapping[str, Draft], bounded: bool, is_whole: bool) -> Shares | None:
-        """Divide the limits of a batch anew: shards come and go, and need more or less than before. None if it ends at the tips."""
+        """Divide the limits of a batch again: the shards, and what they need, change. None if it ends at the tips."""
         if not bounded:
             return NO_LIMITS if self._is_to_targets else None
         limits, batch_limits = self._settings.limits, self._settings.batch_limits

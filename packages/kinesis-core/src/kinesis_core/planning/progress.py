@@ -150,7 +150,7 @@ def stalled_pages(progress: Progress) -> int:
 
 
 def lag_of(progress: Progress) -> int | None:
-    """Return the lag in ms where the last page ended; None where no lag is to be reported."""
+    """Return the lag in ms where the last page ended; None if no lag must be reported."""
     match reading(progress):
         case Unknown() | Gone() | Ended():
             return None

@@ -125,7 +125,7 @@ class ShardPages:
 
         Raises:
             DataLossError: Records after *start* are lost, or may be (unless `fail_on_data_loss` is off).
-            ServiceError: A call to Kinesis failed for good.
+            ServiceError: A call to Kinesis failed after its retries.
         """
         planner = self._planner
         planner.facts.begin_plan(self._created_ms)

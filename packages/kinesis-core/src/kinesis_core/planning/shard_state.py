@@ -66,7 +66,7 @@ class ShardCache:
     search: Cursor | None = None
     """A search for the oldest record that is not done."""
     missing: Cut | None = None
-    """A cut whose record was not found: most likely it has left the stream."""
+    """A cut whose record was not found: most likely it has expired."""
     absent: Cut | None = None
     """A cut whose record is certainly not in the shard: no gap hides it."""
     unsettled: Unsettled | None = None
@@ -122,7 +122,7 @@ class ShardState:
 
     @property
     def lag_ms(self) -> int | None:
-        """The lag where the last plan ended; None where no lag is to be reported."""
+        """The lag where the last plan ended; None if no lag must be reported."""
         return lag_of(self.progress)
 
     @property
@@ -213,7 +213,7 @@ class ShardState:
             self._moved_s = self.calls.clock.now_s()
 
     def see_next(self, cut: Cut) -> None:
-        """Read the first record after *cut*, where a plan ends: it may have left the stream when the next plan starts there."""
+        """Read the first record after *cut*, where a plan ends: it may have expired when the next plan starts there."""
         planned = self.progress
         look = self.next_page(cut, 1)
         if look.records or not look.is_shard_end:
@@ -241,7 +241,7 @@ class ShardState:
             stall.goes_on(cut, STALLED_PAGES, since_s, self.calls.clock.now_s())
 
     def moves(self, cut: Cut) -> bool:
-        """Return whether reading anew from *cut* brings records or progress. The progress stays."""
+        """Return whether reading again from *cut* returns records or makes progress. The progress stays."""
         look = self._note(self.calls.read(Cursor(cut), 1))
         if look.rest is None or not look.is_in_gap:
             return bool(look.records)

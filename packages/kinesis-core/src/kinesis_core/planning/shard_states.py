@@ -72,8 +72,8 @@ class ShardStates:
         """
         Return how far behind its tip a shard was when it was read last, or how long its calls were refused since.
 
-        A shard that the last plan left out may have records since it was read, so its lag grows until it is planned. None where no
-        lag is to be reported.
+        A shard that the last plan left out may have records since it was read, so its lag grows until it is
+        planned. None if no lag must be reported.
         """
         state = self.found.get(shard_id)
         if state is None:

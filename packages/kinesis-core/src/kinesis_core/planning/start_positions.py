@@ -53,7 +53,7 @@ def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
 
     Raises:
         OptionError: The position is in the future, or names a shard that does not exist, or a record of another shard.
-        DataLossError: A record that it names has left the stream, and a loss stops the query.
+        DataLossError: A record that it names has expired, and a loss stops the query.
     """
     created_ms = planner.facts.begin()
     _check_past(planner, Setting.START, position)
@@ -217,11 +217,11 @@ def resume_from_checkpoint(
     """
     Return the cut to continue from in every shard of now, given the *cuts* that another connector has reached.
 
-    Shards that it has read to the end may have left the stream since.
+    Shards that it has read to the end may have expired since.
 
     Raises:
         OptionError: The checkpoint does not show whether some shard was read.
-        DataLossError: A shard that was not read to its end has left the stream.
+        DataLossError: A shard that was not read to its end has expired.
     """
     listing = planner.listing
     for shard_id, cut in cuts.items():
@@ -282,7 +282,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
             sequence=cut.number,
         ) from error
     except StreamNotFoundError:
-        return ShardOffset(cut)  # the shard has just left the stream: the first plan reports it
+        return ShardOffset(cut)  # the shard has just expired: the first plan reports it
     if named is None:
         # It may be where a subscription continues. A wrong one would look like a shard without new records.
         log.warning("start.ahead", stream=planner.name, shard=shard_id, sequence=cut.number)

@@ -53,7 +53,7 @@ class Draft:
     start: StreamOffset
     """Where the batch starts."""
     ends: Mapping[str, ShardOffset] = field(factory=dict)
-    """The shards that have records in the batch, and those that have left the stream."""
+    """The shards that have records in the batch, and expired ones."""
     is_whole: bool = True
     """Whether no shard was left for the next plan."""
 

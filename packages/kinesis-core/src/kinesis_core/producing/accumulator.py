@@ -201,7 +201,7 @@ class RecordAccumulator:
         return request
 
     def wait_s(self, now_s: float) -> float | None:
-        """Return the seconds after which `take` is to be called again if nothing else happens, or None for never."""
+        """Return the seconds after which `take` must be called again if nothing else happens, or None for never."""
         if self._is_worth_a_request(self._ready(now_s), now_s):
             return 0.0
         queues = self.router.queues

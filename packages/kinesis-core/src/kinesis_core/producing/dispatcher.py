@@ -4,7 +4,7 @@ Decides which call a producer makes next: a request, or one that finds out how t
 It is a state machine: `take` returns a call, `on_result` is told what the call returned, and the lock, the threads and the
 calls themselves are the caller's. Any number of requests may be out at once, and their results may come in any order.
 
-What there is to find out is written down as steps, one after the other. Steps yield a call and get its result, like
+The open questions are written down as steps, one after the other. Steps yield a call and get its result, like
 `yield ListShards()`, so everything else may happen between two of them. What waits for them are records, never threads.
 """
 
@@ -125,7 +125,7 @@ class Dispatcher:
     _held: Sequence[ShardBatch] = field(default=(), init=False)
     """A request that waits for a check of the shards. No other is taken meanwhile."""
     _findings: deque[CallSteps] = field(factory=deque, init=False)
-    """What there is to find out. Only the steps of the first are under way."""
+    """The open questions. Only the steps of the first are under way."""
     _next: ListShards | Describe | None = field(default=None, init=False)
     """Their next call, unless it is out."""
     _due_s: float = field(default=-math.inf, init=False)
@@ -159,7 +159,7 @@ class Dispatcher:
         return self._take_finding(now_s) or self._take_request(now_s)
 
     def wait_s(self, now_s: float) -> float | None:
-        """Return the seconds after which `take` is to be called again if nothing else happens, or None for never."""
+        """Return the seconds after which `take` must be called again if nothing else happens, or None for never."""
         waits = [None if self._is_checking else self.accumulator.wait_s(now_s)]
         if self._next is not None:
             waits.append(max(0.0, self._due_s - now_s))

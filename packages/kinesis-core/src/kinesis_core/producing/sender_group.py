@@ -31,7 +31,7 @@ class Member(Protocol):
     in_flight: int
     """Number of calls that threads are making."""
     looks_at_s: float
-    """When it is to be asked for a call next."""
+    """When it must be asked for a call next."""
 
     def take(self, now_s: float) -> Any:
         """Return the next call; None if there is none yet. Sets `looks_at_s`."""
@@ -219,7 +219,7 @@ class SenderGroup:
         return None
 
     def _looks_at_s(self, sender: Member) -> float:
-        """Return when *sender* is to be asked. One with its share of threads is asked when a call of it is over."""
+        """Return when *sender* must be asked. One with its share of threads is asked when a call of it is over."""
         share = self.connections if len(self._senders) == 1 else max(1, self.connections // 2)
         return sender.looks_at_s if sender.in_flight < share and not sender.is_stopped else math.inf
 

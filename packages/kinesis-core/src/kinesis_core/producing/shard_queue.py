@@ -127,7 +127,7 @@ class ShardQueue:
     throttled: Throttled
     batches: deque[ShardBatch] = field(factory=deque, init=False)
     is_gone: bool = field(default=False, init=False)
-    """Whether the rows are to be rerouted: the shard is no longer open, or rows are routed in another way now."""
+    """Whether the rows must be rerouted: the shard is no longer open, or rows are now routed in another way."""
     waiting_records: int = field(default=0, init=False)
     waiting_bytes: int = field(default=0, init=False)
     _in_flight_records: int = field(default=0, init=False)

@@ -44,7 +44,7 @@ class PollingReader:
         Raises:
             DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).
             UnavailableError: The range brings nothing for too long, although its records have not expired.
-            ServiceError: A call to Kinesis failed for good.
+            ServiceError: A call to Kinesis failed after its retries.
         """
         progress, settings = self.progress, self.settings
         calls = calls_on(self.api, self.range, settings, self.clock, self.rng, progress.counts)

@@ -171,7 +171,7 @@ class ShardCalls:
         Raises:
             ThrottledError: Others use up the quota, or Kinesis calls a new iterator expired. The next call waits longer.
             StreamNotFoundError: Kinesis does not know the shard.
-            ServiceError: A call failed for good.
+            ServiceError: A call failed after its retries.
         """
         clock, limiter, iterator = self.clock, self.limiter, cursor.iterator
         has_expired = False

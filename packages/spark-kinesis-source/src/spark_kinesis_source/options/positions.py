@@ -44,7 +44,8 @@ ENDING_POSITION = Option[EndingPosition](
 FAIL_ON_DATA_LOSS = Option[bool](
     name="failOnDataLoss",
     meaning=(
-        "Whether a query fails if records left the stream before it read them, or may have left it. With `false` it logs "
+        "Whether a query fails if records expired, or may have expired, before it read them. With `false` "
+        "it logs "
         "`data.lost` and continues with the remaining records. A start at a time that has expired is such a loss: with `false` "
         "the query logs `start.expired` and reads what is left. To restart a query whose last micro-batch is no longer "
         "complete in the stream, set `false` once."
@@ -56,8 +57,9 @@ FAIL_ON_DATA_LOSS = Option[bool](
 TRIM_HORIZON_MARGIN = Option[float](
     name="trimHorizonMargin",
     meaning=(
-        "For a query or batch read that starts at `TRIM_HORIZON`: it skips records that leave the stream within this time, so "
-        "that it can read its first records before they expire. With 0 it starts at the oldest record, and its first "
+        "A query or batch read that starts at `TRIM_HORIZON` skips records that expire within this time. So "
+        "it can read its first records before they expire. With 0 it starts at the oldest record, and its "
+        "first "
         "micro-batch fails if that record expires before it is read. A start at a time skips nothing."
     ),
     parser=duration(0, 12 * 3600, "s"),

@@ -6,8 +6,8 @@ import cbor2
 import pytest
 from hypothesis import example, given, strategies as st
 
+from kinesis_core.aws import MALFORMED
 from kinesis_core.aws.fast.wire_cbor import decode_page_in_python
-from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, RecordColumns
 from native.package import require_native
 from support.hostile import mutated
@@ -72,7 +72,7 @@ def test_other_bodies_are_left_to_python(body: bytes, with_data: bool) -> None:
     """Of any body native code finds what Python finds. A body that Python refuses is one that it does not recognise."""
     try:
         compare(body, with_data)
-    except MalformedResponseError:
+    except MALFORMED:
         pytest.fail("native code recognises what Python refuses")
 
 
@@ -81,5 +81,5 @@ def test_repeated_members_are_left_to_python(name: str) -> None:
     """A map with a name twice is not recognised, and Python refuses it."""
     body = b"\xa4" + GOOD[1:] + cbor2.dumps(name) + cbor2.dumps(PAGE[name])
     assert native.decode_cbor_page(body, True) is None
-    with pytest.raises(MalformedResponseError):
+    with pytest.raises(MALFORMED):
         decode_page_in_python(body)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
+from kinesis_core.aws import MALFORMED
 from kinesis_core.aws.fast.wire import decode_event_in_python, decode_page_in_python
-from kinesis_core.errors import MalformedResponseError
 from kinesis_core.model import Page, Record, RecordColumns, SubscribedPage
 from native.package import require_native
 from support.hostile import bodies, mutated
@@ -147,7 +147,7 @@ def test_other_bodies_are_left_to_python(body: bytes, with_data: bool, is_event:
     """Of any body native code finds what Python finds. A body that Python refuses is one that it does not recognise."""
     try:
         compare(body, with_data, is_event)
-    except MalformedResponseError:
+    except MALFORMED:
         pytest.fail("native code recognises what Python refuses")
 
 

@@ -14,13 +14,13 @@ import pytest
 from botocore.credentials import Credentials
 from hypothesis import given, settings, strategies as st
 
-from kinesis_core.aws import Connection, RetryPolicy, StreamRef, make_client
+from kinesis_core.aws import MALFORMED, Connection, RetryPolicy, StreamRef, make_client
 from kinesis_core.aws.calls import ServiceClock
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.fast.wire import decode_event, decode_page, decode_put_response
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
-from kinesis_core.errors import KinesisError, MalformedResponseError
+from kinesis_core.errors import KinesisError
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
 from kinesis_core.leases.table import LeaseTable
 from kinesis_core.model import AtTimestamp, Page, PutEntry, PutResponse, Record, TrimHorizon
@@ -154,7 +154,7 @@ def test_a_date_is_read_or_ignored(date: str) -> None:
 def test_a_body_is_a_page_or_refused(body: bytes, with_data: bool) -> None:
     """On every decoded page each sequence number can be compared, and each time is valid."""
     for decode in (decode_page, decode_event):
-        with suppress(MalformedResponseError):
+        with suppress(*MALFORMED):
             page: Page = decode(body, with_data)
             assert all(record.number >= 0 for record in page.records)
             assert all(record.arrived_ms is None or record.arrived_ms >= 0 for record in page.records)
@@ -166,7 +166,7 @@ def test_a_page_without_data_is_the_same_page(body: bytes) -> None:
     for decode in (decode_page, decode_event):
         try:
             page: Page = decode(body, True)
-        except MalformedResponseError:
+        except MALFORMED:
             continue
         without: Page = decode(body, False)
         assert [fields(record) | {"data": b""} for record in page.records] == list(
@@ -190,14 +190,16 @@ def test_a_response_to_a_put_says_what_became_of_each_record(body: bytes, with_r
     Whether the caller wants the results changes neither the outcome nor what is malformed.
     """
     try:
-        members = json.loads(body)["Records"]
-        failed = [bool(member.get("ErrorCode")) for member in members]
-        written = [bool(member.get("ShardId") and member.get("SequenceNumber")) for member in members]
         response = decode_put_response(body, 2, with_results)
-    except (MalformedResponseError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        with pytest.raises(MalformedResponseError):
+    except MALFORMED:
+        with pytest.raises(MALFORMED):
             decode_put_response(body, 2, not with_results)
         return
+    members = json.loads(body.decode(errors="replace"))[
+        "Records"
+    ]  # the decoder skips other members, whatever their bytes are
+    failed = [bool(member.get("ErrorCode")) for member in members]
+    written = [bool(member.get("ShardId") and member.get("SequenceNumber")) for member in members]
     assert len(members) == 2
     assert all(map(operator.or_, failed, written))
     assert response.failed == sum(failed)
@@ -246,7 +248,7 @@ def test_memory_is_bounded_by_the_body(body: bytes) -> None:
     """A page takes no more memory than a small multiple of its body, whatever the body is."""
 
     def decode() -> None:
-        with suppress(MalformedResponseError):
+        with suppress(*MALFORMED):
             decode_page(body)
 
     assert peak_bytes(decode) < 40 * len(body)

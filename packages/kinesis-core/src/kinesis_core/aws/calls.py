@@ -127,7 +127,17 @@ class BotoCaller:
         **where: str,
     ) -> T:
         """Return what *parse* reads from the response to *call*, which is retried."""
-        return self._repeat(action, lambda: self._ask_once(action, call, parse, **where), throttles, **where)
+        return call_with_retries(
+            action,
+            lambda: self._ask_once(action, call, parse, **where),
+            self.policy,
+            self.clock,
+            self.rng,
+            self.budget,
+            throttles=throttles,
+            stream=self.arn or self.name,
+            **where,
+        )
 
     def _ask_once(
         self,
@@ -141,19 +151,6 @@ class BotoCaller:
             return parse(response)
         except MALFORMED as error:
             raise self._malformed(action, where, error, response) from error
-
-    def _repeat(self, action: str, call: Callable[[], T], throttles: Throttles, **where: str) -> T:
-        return call_with_retries(
-            action,
-            call,
-            self.policy,
-            self.clock,
-            self.rng,
-            self.budget,
-            throttles=throttles,
-            stream=self.arn or self.name,
-            **where,
-        )
 
     def _call(self, action: str, call: Callable[[], dict[str, Any]], **where: str) -> dict[str, Any]:
         try:

@@ -7,7 +7,6 @@ Rare calls go through the botocore client. Calls whose number grows with shards 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from attrs import define, field
@@ -104,18 +103,21 @@ class BotoStreamApi(BotoCaller):
     def get_records(self, iterator: str, limit: int, with_data: bool = True, shard_id: str = "") -> Page:
         arn = {"StreamARN": self.arn} if self.arn else {}
         body = self._wire.encode_request({"ShardIterator": iterator, "Limit": limit, **arn})
-        where = {"shard": shard_id} if shard_id else {}
-
-        def call() -> Page:
-            response = self._call("GetRecords", partial(self.calls.call, "GetRecords", arn, body), **where)
-            return self._wire.decode_page(response[BODY], with_data)
-
-        return self._repeat("GetRecords", call, Throttles.RAISED, **where)
+        return self._ask(
+            "GetRecords",
+            lambda: self.calls.call("GetRecords", arn, body),
+            lambda response: self._wire.decode_page(response[BODY], with_data),
+            Throttles.RAISED,
+            **({"shard": shard_id} if shard_id else {}),
+        )
 
     def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
         body = self._wire.encode_put(entries, self.name, self.arn)
-        response = self._call("PutRecords", lambda: self.calls.call("PutRecords", self._stream, body))
-        taken = self._wire.decode_put_response(response[BODY], len(entries), with_results)
+        taken = self._ask_once(
+            "PutRecords",
+            lambda: self.calls.call("PutRecords", self._stream, body),
+            lambda response: self._wire.decode_put_response(response[BODY], len(entries), with_results),
+        )
         self.budget.succeeded()
         return taken
 

@@ -18,8 +18,6 @@ from typing import Any
 from attrs import frozen
 from botocore.eventstream import EventStreamHeaderParser, ParserError
 
-from kinesis_core.errors import MalformedResponseError
-
 _LENGTH_BYTES, _PRELUDE_BYTES, _CRC_BYTES = 4, 12, 4
 _SHORTEST, _LONGEST = _PRELUDE_BYTES + _CRC_BYTES, 32 * 1024 * 1024
 """An event holds up to 10 MiB of data, a third more as base64."""
@@ -46,7 +44,7 @@ def read_frames(pieces: Iterable[bytes]) -> Iterator[Frame]:
     Yield the frames in *pieces*. An incomplete frame at the end is dropped.
 
     Raises:
-        MalformedResponseError: A length or a checksum is wrong.
+        ValueError: A length or a checksum is wrong.
     """
     for received, start, stop in _cut(pieces):
         yield _open(received, start, stop)
@@ -72,7 +70,7 @@ def _length(data: bytes, start: int) -> int:
         return _LENGTH_BYTES
     length = int.from_bytes(data[start : start + _LENGTH_BYTES], "big")
     if not _SHORTEST <= length <= _LONGEST:
-        raise _malformed(f"a frame has a length of {length} bytes")
+        raise ValueError(f"a frame has a length of {length} bytes")
     return length
 
 
@@ -81,18 +79,11 @@ def _open(received: bytes, start: int, stop: int) -> Frame:
     _, headers_bytes, checksum = struct.unpack_from("!III", data)
     after_headers, end = _PRELUDE_BYTES + headers_bytes, len(data) - _CRC_BYTES
     if zlib.crc32(data[:8]) != checksum or zlib.crc32(data[:end]) != int.from_bytes(data[end:], "big"):
-        raise _malformed("a checksum is wrong")
+        raise ValueError("a checksum is wrong")
     if after_headers > end:
-        raise _malformed(f"a frame has a header length of {headers_bytes} bytes")
+        raise ValueError(f"a frame has a header length of {headers_bytes} bytes")
     try:
         headers = EventStreamHeaderParser().parse(bytes(data[_PRELUDE_BYTES:after_headers]))
-    except (ParserError, struct.error, KeyError, ValueError) as error:
-        raise _malformed(str(error) or type(error).__name__) from error
+    except (ParserError, struct.error) as error:
+        raise ValueError(str(error)) from error
     return Frame(headers, received, start + after_headers, start + end)
-
-
-def _malformed(reason: str) -> MalformedResponseError:
-    return MalformedResponseError(
-        f"SubscribeToShard returned a malformed event stream: {reason}. The subscription is retried.",
-        code="MalformedResponse",
-    )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import botocore.exceptions as boto
+import msgspec
 
 from kinesis_core.aws.fast import NotCborError
 from kinesis_core.aws.permissions import needed
@@ -34,7 +35,15 @@ CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 _STATE = re.compile(r"\bstate (CREATING|UPDATING|DELETING)\b")
 """Of a stream, in the text of a `ResourceInUseException`. Without it a consumer or a subscription is in use."""
 _NO_METADATA: Mapping[str, Any] = {}
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError)
+MALFORMED = (
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RuntimeError,
+    msgspec.DecodeError,
+)
 """Errors of botocore and of our parsers over a malformed body. botocore leaves out fields that a body lacks."""
 
 _BY_CODE: Mapping[str, type[ServiceError]] = {

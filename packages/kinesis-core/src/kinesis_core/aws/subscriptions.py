@@ -23,7 +23,7 @@ from kinesis_core.aws.calls import BotoCaller, read_optional_text, read_text
 from kinesis_core.aws.event_stream import Frame, read_frames
 from kinesis_core.aws.fast import decode_event
 from kinesis_core.aws.retry import Throttles
-from kinesis_core.aws.service_errors import translate
+from kinesis_core.aws.service_errors import MALFORMED, malformed, translate
 from kinesis_core.aws.stream_api import Consumer
 from kinesis_core.errors import ServiceError, UnavailableError
 from kinesis_core.model import After, At, Cut, SubscribedPage, TrimHorizon
@@ -107,11 +107,14 @@ def _events(
 ) -> Generator[SubscribedPage, None, None]:
     with closing(connection):
         yield _OPENED
-        for frame in read_frames(_pieces(connection, where)):
-            if frame.headers.get(":message-type") != "event":
-                raise _refusal(frame, where, metadata)
-            if frame.headers.get(":event-type") != "initial-response":
-                yield decode_event(frame.received, with_data, frame.start, frame.stop)
+        try:
+            for frame in read_frames(_pieces(connection, where)):
+                if frame.headers.get(":message-type") != "event":
+                    raise _refusal(frame, where, metadata)
+                if frame.headers.get(":event-type") != "initial-response":
+                    yield decode_event(frame.received, with_data, frame.start, frame.stop)
+        except MALFORMED as error:
+            raise malformed(_ACTION, where, error, metadata=metadata) from error
 
 
 def _pieces(connection: Any, where: Mapping[str, str]) -> Iterator[bytes]:

@@ -109,7 +109,7 @@ def test_a_response_of_a_proxy_is_retried(
     )
 
 
-@pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
+@EVERY_CALL
 @pytest.mark.parametrize(
     "body", [b"", b"\xa0", b"\xff", b"\x81", b"\xa1\x6dShardIterator\x01", b'{"ShardIterator":"x"}']
 )

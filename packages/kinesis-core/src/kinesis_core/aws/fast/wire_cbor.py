@@ -16,16 +16,7 @@ from typing import Any, NoReturn
 import cbor2
 import msgspec
 
-from kinesis_core.aws.fast.wire import (
-    PageWithoutData,
-    PutBody,
-    WrittenBody,
-    are_decimal,
-    check_put,
-    malformed_page,
-    malformed_put,
-    page_of,
-)
+from kinesis_core.aws.fast.wire import PageWithoutData, PutBody, WrittenBody, check_put, page_of, verified
 from kinesis_core.aws.wire_choice import CBOR_LIMITS
 from kinesis_core.model import EntryColumns, Page, PutEntry, PutResponse
 from kinesis_core.native import find_native
@@ -56,14 +47,6 @@ _TAGS_OF_CBOR2 = (
     55799,
 )
 """Tags that the library would decode. No response has them."""
-_MALFORMED = (
-    cbor2.CBORDecodeError,
-    msgspec.ValidationError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ValueError,
-)
 _ARRIVED = "ApproximateArrivalTimestamp"
 
 
@@ -140,8 +123,8 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
     Decode the body of a successful GetRecords response, like `wire.decode_page`.
 
     Raises:
-        MalformedResponseError: The body is not CBOR, lacks a required member, or has one of another type. Such a body is never
-            taken for the end of a shard.
+        One of `MALFORMED`: The body is not CBOR, lacks a required member, or has one of another type. Such a body is never taken for
+            the end of a shard.
     """
     native = find_native()
     found = None if native is None else native.decode_cbor_page(body, with_data)
@@ -150,16 +133,10 @@ def decode_page(body: bytes, with_data: bool = True) -> Page:
 
 def decode_page_in_python(body: bytes, with_data: bool = True) -> Page:
     """Decode like `decode_page`, and define what that returns."""
-    try:
-        value = decode_response(body)
-        _replace_times(value["Records"])
-        page = msgspec.convert(value, Page if with_data else PageWithoutData, builtin_types=(bytes,))
-    except _MALFORMED as error:
-        raise malformed_page("GetRecords", _reason(error)) from error
-    if not are_decimal(page.records):
-        raise malformed_page("GetRecords", "a sequence number is not a decimal number")
-    page.body_bytes = len(body)
-    return page
+    value = decode_response(body)
+    _replace_times(value["Records"])
+    page: Page = msgspec.convert(value, Page if with_data else PageWithoutData, builtin_types=(bytes,))
+    return verified(page, len(body))
 
 
 def _replace_times(records: Iterable[dict[str, Any]]) -> None:
@@ -181,24 +158,15 @@ def decode_put_response(body: bytes, records: int, with_results: bool) -> PutRes
     Decode the body of a successful response to a request of *records* records, like `wire.decode_put_response`.
 
     Raises:
-        MalformedResponseError: The body does not say for each record what became of it.
+        One of `MALFORMED`: The body does not say for each record what became of it.
     """
+    value = decode_response(body)
+    response: PutBody
     try:
-        response = _read_put(decode_response(body))
-    except _MALFORMED as error:
-        raise malformed_put(_reason(error)) from error
-    return check_put(response, records, with_results)
-
-
-def _read_put(value: Any) -> PutBody:
-    try:
-        return msgspec.convert(value, WrittenBody, builtin_types=(bytes,))
+        response = msgspec.convert(value, WrittenBody, builtin_types=(bytes,))
     except msgspec.ValidationError:
-        return msgspec.convert(value, PutBody, builtin_types=(bytes,))
-
-
-def _reason(error: Exception) -> str:
-    return f"no valid {error}" if isinstance(error, LookupError) else str(error)
+        response = msgspec.convert(value, PutBody, builtin_types=(bytes,))
+    return check_put(response, records, with_results)
 
 
 def error_as_json(body: bytes) -> bytes:

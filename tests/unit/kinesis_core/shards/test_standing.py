@@ -9,13 +9,14 @@ from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aws import ReadRateLimiter
 from kinesis_core.errors import UnavailableError
-from kinesis_core.model import Record
+from kinesis_core.model import At, Cut, Record, TrimHorizon
 from kinesis_core.shards import (
     LONGEST_S,
     STALLED_PAGES,
     Expired,
     Left,
     Passed,
+    Search,
     ShardCalls,
     Stall,
     Standing,
@@ -40,10 +41,12 @@ def filled(mood: Mood | None = None, records: int = 10) -> tuple[ScriptedStream,
     return stream, stream.put_many(A, records, 1.0, b"")
 
 
-def test_a_record_that_is_left() -> None:
-    """It takes one call pair."""
+@pytest.mark.parametrize("is_absent", [True, False])
+def test_a_record_that_is_left(is_absent: bool) -> None:
+    """It takes one call pair. It may be the oldest record, where it was not found itself."""
     stream, put = filled()
-    assert find_record(calls_on(stream), put[4].number) == Left(put[4])
+    stream.trim(A, 4)
+    assert find_record(calls_on(stream), put[4].number, is_absent=is_absent) == Left(put[4])
     assert len(stream.log) == 2
 
 
@@ -61,16 +64,9 @@ def test_a_record_that_expired(is_stuck: bool, trimmed: int) -> None:
 def test_a_number_that_is_no_record() -> None:
     """An older record would expire first. So no record after the number has."""
     stream, put = filled()
-    assert find_record(calls_on(stream), put[4].number + 1) == Passed(put[0])
-    assert find_record(calls_on(stream), put[-1].number + 1) == Passed(put[0])
+    for number in (put[4].number + 1, put[-1].number + 1):
+        assert find_record(calls_on(stream), number) == Passed(put[0], is_absent=True)
     assert find_record(calls_on(stream), put[0].number - 1) == Expired(put[0])
-
-
-def test_a_shard_that_is_gone() -> None:
-    """Its records went with it."""
-    stream, put = filled()
-    del stream.shards[A]
-    assert find_record(calls_on(stream), put[4].number) == Expired(None)
 
 
 def test_a_shard_that_brings_nothing() -> None:
@@ -81,6 +77,23 @@ def test_a_shard_that_brings_nothing() -> None:
     assert len(stream.calls_of("GetRecords")) == 2 * STALLED_PAGES
     assert find_record(calls_on(stream), put[4].number, 5) == Unseen()
     assert len(stream.calls_of("GetRecords")) == 2 * STALLED_PAGES + 10
+
+
+@pytest.mark.parametrize("cut", [At(0), TrimHorizon()])
+def test_a_search_is_continued(cut: Cut) -> None:
+    """Each visit costs a few pages. A gap is crossed by all of them together, and its end is found again by the cursor that is left."""
+    stream, put = filled()
+    stream.trim(A, 5)
+    stream.gaps[A, 5] = 20
+    search, calls = Search(At(put[4].number) if cut == At(0) else cut), calls_on(stream)
+    visits = 0
+    while (found := search.proceed(calls, 5)) == Unseen():
+        visits += 1
+        assert len(stream.calls_of("GetRecords")) <= 6 * visits
+        assert not search.is_stuck
+    assert found == Expired(put[5])
+    assert search.oldest is not None
+    assert calls.read(search.oldest, 1).records == [put[5]]
 
 
 def test_one_waits_until_it_can_be_seen() -> None:
@@ -125,4 +138,4 @@ def test_any_shard(
     if index < trimmed:
         assert found == Expired(oldest)
     else:  # an older record in front of a gap proves as much
-        assert found in (Left(put[index]), Passed(put[trimmed]))
+        assert found in (Left(put[index]), Passed(put[trimmed], is_absent=False))

@@ -26,14 +26,13 @@ from kinesis_core.planning.loss import (
     find_doubt,
     is_expiring,
     judge,
-    never_was,
 )
 from kinesis_core.planning.offset_times import seen
 from kinesis_core.planning.progress import Gone, is_lost, lose
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_state import ShardState, Unsettled
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.shards import VISIT_PAGES
+from kinesis_core.shards import Expired, Left, Passed, Unseen
 from kinesis_credentials import Advice
 
 FindEnd = Callable[[ShardOffset], ShardOffset]
@@ -122,7 +121,7 @@ class DataLoss:
             found = self._find(state, started, find, target, limits)
         if isinstance(found, Unsettled):
             state.cache.unsettled = None if found.is_in_gap else found
-            unsettled = None if self._is_left(state, found.doubt) else self._look(state, found.doubt)
+            unsettled = self._settle(state, found.doubt)
             if unsettled is not None:
                 return unsettled
             state.settle(found)
@@ -165,36 +164,27 @@ class DataLoss:
     def _is_old(self, state: ShardState, promised: ShardOffset) -> bool:
         return is_expiring(promised.arrived_ms, state.calls.now_ms(), MIN_RETENTION_HOURS)
 
-    def _is_left(self, state: ShardState, doubt: Doubt) -> bool:
-        """Return whether the record in the cut is still in the stream: then no record after it has expired."""
-        cut = doubt.cut
-        if not isinstance(cut, (At, After)) or state.cache.missing == cut:
-            return False
-        page = state.page_at(At(cut.number), 1, 1)
-        is_left = bool(page.records) and page.records[0].number == cut.number
-        state.cache.missing = None if is_left else cut
-        state.cache.absent = None if is_left or page.is_in_gap else cut
-        return is_left
-
-    def _look(self, state: ShardState, doubt: Doubt) -> Doubtful | Lost | None:
-        """Look at the oldest record left. Return None where it shows that nothing is lost."""
-        page = state.oldest_page(None if state.calls.is_thorough else VISIT_PAGES)
-        if page is None:
-            return Doubtful()
-        if page.is_in_gap:  # nothing can be read, which shows nothing
-            state.stalls(doubt.cut)
-            return Doubtful()
-        oldest = page.records[0] if page.records else None
-        if state.cache.absent == doubt.cut and never_was(doubt, oldest):
-            raise OffsetError(
-                f"The saved offset is at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older records, "
-                "and those expire first.",
-                advice=Advice.RESTORE,
-                stream=self.facts.name,
-                shard=state.shard_id,
-                cut=doubt.cut,
-            )
-        loss = judge(doubt, oldest, self.facts.current_kept_hours, state.calls.now_ms)
+    def _settle(self, state: ShardState, doubt: Doubt) -> Doubtful | Lost | None:
+        """Look for the record that the cut names, and for the oldest one left. Return None where they show that nothing is lost."""
+        match state.look_for(doubt.cut):
+            case None:
+                return Doubtful()
+            case Unseen():
+                state.stalls(doubt.cut)
+                return Doubtful()
+            case Passed(_, is_absent) if doubt.names_seen and is_absent:
+                raise OffsetError(
+                    f"The saved offset is at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older records, "
+                    "and those expire first.",
+                    advice=Advice.RESTORE,
+                    stream=self.facts.name,
+                    shard=state.shard_id,
+                    cut=doubt.cut,
+                )
+            case Left() | Passed():
+                return None
+            case Expired(oldest):
+                loss = judge(doubt, oldest, self.facts.current_kept_hours, state.calls.now_ms)
         # The shard may have stalled, and can be read again since the oldest record was looked for.
         if loss is None or (isinstance(loss, NoProgress) and state.moves(doubt.cut)):
             return None

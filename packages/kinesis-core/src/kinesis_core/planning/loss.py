@@ -158,13 +158,6 @@ def _is_unchecked(promised: ShardOffset, end: ShardOffset, evidence: Evidence, *
     return end.cut == cut and at_tip and (evidence.newest or 0) < cut.number
 
 
-def never_was(doubt: Doubt, oldest: Record | None) -> bool:
-    """Return whether the shard never had the missing record that the cut names: it has an older one, which would expire first."""
-    if oldest is None or not (isinstance(doubt.cut, (At, After)) and doubt.names_seen):
-        return False
-    return oldest.number < doubt.cut.number
-
-
 def judge(
     doubt: Doubt, oldest: Record | None, kept_hours: Callable[[], int], now_ms: Callable[[], int]
 ) -> Loss | None:

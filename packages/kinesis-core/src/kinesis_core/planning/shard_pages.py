@@ -16,14 +16,14 @@ from kinesis_core.aggregation import count_user_records
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import ThrottledError
-from kinesis_core.model import After, At, Page, ShardOffset, StreamSummary, TrimHorizon, data_bytes
+from kinesis_core.model import After, At, Page, ShardOffset, StreamSummary, data_bytes
 from kinesis_core.planning.offset_times import seen
 from kinesis_core.planning.probe import Found, find_first
 from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
-from kinesis_core.planning.start_positions import after_gone, first_record
+from kinesis_core.planning.start_positions import after_gone
 from kinesis_core.planning.stream_planner import StreamPlanner
-from kinesis_core.shards import VISIT_PAGES
+from kinesis_core.shards import VISIT_PAGES, Left
 
 
 @frozen
@@ -96,15 +96,15 @@ class ShardPages:
             InvalidRequestError: The number is not one of this shard.
         """
         state = self._planner.states.of(shard_id)
-        named = first_record(state, At(number))
-        if named is not None and named.number == number:
-            is_left = user_records < count_user_records(named.data)
+        found = state.await_record(number)
+        if isinstance(found, Left):
+            is_left = user_records < count_user_records(found.record.data)
             cut = At(number, user_records) if is_left else After(number)
-            return ShardOffset(cut, named.arrived_ms)
+            return ShardOffset(cut, found.record.arrived_ms)
         if user_records and empty_until_ms is not None:
             return ShardOffset(After(number)).was_empty_until(empty_until_ms)
         cut = After(number) if user_records else At(number)
-        return after_gone(self._planner, shard_id, cut, first_record(state, TrimHorizon()))
+        return after_gone(self._planner, shard_id, cut, found.oldest)
 
     def kept_hours(self) -> int:
         """Return for how many hours records are certainly kept, as far as it is known: a position is judged by it later. Makes no call."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
+import math
 
 from attrs import define, field, frozen
 
-from kinesis_core.model import After, At, Cut, Record, ShardOffset, TrimHorizon, drop_before, is_after
+from kinesis_core.clock import Clock
+from kinesis_core.model import At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon, drop_before
 from kinesis_core.planning.evidence import Emptiness, Evidence
 from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import (
@@ -26,7 +27,21 @@ from kinesis_core.planning.progress import (
 )
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shares import Sampling
-from kinesis_core.shards import STALLED_PAGES, Cursor, Look, ShardCalls, Stall
+from kinesis_core.shards import (
+    STALLED_PAGES,
+    VISIT_PAGES,
+    Cursor,
+    Expired,
+    Left,
+    Look,
+    Passed,
+    Search,
+    ShardCalls,
+    Stall,
+    Standing,
+    Unseen,
+    await_record,
+)
 
 
 @frozen
@@ -63,12 +78,8 @@ class ShardCache:
     """
 
     sampling: Sampling = field(factory=Sampling)
-    search: Cursor | None = None
-    """A search for the oldest record that is not done."""
-    missing: Cut | None = None
-    """A cut whose record was not found: most likely it has expired."""
-    absent: Cut | None = None
-    """A cut whose record is certainly not in the shard: no gap hides it."""
+    search: Search | None = None
+    """A search for the record of a cut that is not done."""
     unsettled: Unsettled | None = None
     """The last plan, until the calls that settle its doubt have succeeded. Only they are made again."""
     used_up: Cut | None = None
@@ -114,11 +125,15 @@ class ShardState:
 
     def __attrs_post_init__(self) -> None:
         self.stall = Stall(self.calls.stream, self.shard_id)
-        self._moved_s = self.calls.clock.now_s()
+        self._moved_s = self.clock.now_s()
 
     @property
     def shard_id(self) -> str:
         return self.calls.shard_id
+
+    @property
+    def clock(self) -> Clock:
+        return self.calls.clock
 
     @property
     def lag_ms(self) -> int | None:
@@ -151,7 +166,7 @@ class ShardState:
             UnavailableError: It has brought nothing for too long.
         """
         pages = max(STALLED_PAGES, stalled_pages(self.progress))
-        self.stall.goes_on(cut, pages, self._moved_s, self.calls.clock.now_s())
+        self.stall.goes_on(cut, pages, self._moved_s, self.clock.now_s())
 
     def empty_until_ms(self, cut: Cut) -> int | None:
         """Return a time before which no record after *cut* arrived, in ms since the epoch; None when none is known."""
@@ -184,7 +199,7 @@ class ShardState:
 
         While pages are empty, the kept cursor moves through the gap and *cut* stays.
         """
-        look = self._note(self.calls.read(self.cache.cursor_at(cut), limit))
+        look = self.read(self.cache.cursor_at(cut), limit)
         if isinstance(
             self.progress, AfterLoss
         ):  # a shard that could not be read may have more left than was seen
@@ -201,7 +216,7 @@ class ShardState:
         Raises:
             ThrottledError: The quota is used up. The next call waits longer.
         """
-        look = self._note(self.calls.read(cursor, limit))
+        look = self.read(cursor, limit)
         self.ends_with(cursor.cut, look)
         return look
 
@@ -210,7 +225,7 @@ class ShardState:
         self.progress = after_page(self.progress, cut, look.page, at_tip=look.at_tip)
         self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
         if stalled_pages(self.progress) <= 1:
-            self._moved_s = self.calls.clock.now_s()
+            self._moved_s = self.clock.now_s()
 
     def see_next(self, cut: Cut) -> None:
         """Read the first record after *cut*, where a plan ends: it may have expired when the next plan starts there."""
@@ -221,31 +236,52 @@ class ShardState:
         if look.records:
             self.keep_next(cut, look.records[0])
 
-    def first_page(self, cut: Cut) -> Look:
+    def first_page(self, cut: At | AtTimestamp) -> Look:
         """
         Return the page of the first record after *cut*; an empty one where the shard has none now. The progress stays.
 
-        Where pages stay empty, it is the oldest record if that comes after *cut*. Otherwise this waits.
+        Where pages stay empty, it is the oldest record if that comes after the record of *cut*. Otherwise this waits.
 
         Raises:
             UnavailableError: Pages stay empty for too long, and the oldest record does not come after *cut*.
         """
-        stall, since_s = Stall(self.calls.stream, self.shard_id), self.calls.clock.now_s()
-        while True:
-            look = self.page_at(cut, 1, None)
-            if not look.is_in_gap:
-                return look
-            oldest = self.oldest_page(None) if isinstance(cut, (At, After)) else None
-            if oldest is not None and not oldest.is_in_gap and _begins_after(oldest, cut):
-                return oldest
-            stall.goes_on(cut, STALLED_PAGES, since_s, self.calls.clock.now_s())
+        stall, since_s = Stall(self.calls.stream, self.shard_id), self.clock.now_s()
+        while (look := self.page_at(cut, 1, None)).is_in_gap:
+            search = Search(cut, is_absent=True)
+            if isinstance(cut, At) and isinstance(search.proceed(self), (Left, Expired)) and search.oldest:
+                return self.read(search.oldest, 1)
+            stall.goes_on(cut, STALLED_PAGES, since_s, self.clock.now_s())
+        return look
+
+    def await_record(self, number: int) -> Left | Passed | Expired:
+        """Return whether record *number* is left, with its data. The progress stays. Raises as `await_record` of the shards does."""
+        with self.calls.patiently():
+            return await_record(self, number, Stall(self.calls.stream, self.shard_id), with_data=True)
+
+    def look_for(self, cut: Cut) -> Standing | None:
+        """
+        Return whether the record of *cut* is left, or else which is the oldest one that is. The progress stays.
+
+        None when more pages have to be read: the next call continues the search. A plan from the oldest record reads the page again.
+        """
+        cache = self.cache
+        if cache.search is None or cache.search.cut != cut:
+            cache.search = Search(cut)
+        search = cache.search
+        found = search.proceed(self, math.inf if self.calls.is_thorough else VISIT_PAGES)
+        if isinstance(found, Unseen) and not search.is_stuck:
+            return None
+        cache.search = None
+        if isinstance(found, Expired):
+            cache.keep_first(TrimHorizon(), search.oldest if found.oldest else None)
+        return found
 
     def moves(self, cut: Cut) -> bool:
         """Return whether reading again from *cut* returns records or makes progress. The progress stays."""
-        look = self._note(self.calls.read(Cursor(cut), 1))
+        look = self.read(Cursor(cut), 1)
         if look.rest is None or not look.is_in_gap:
             return bool(look.records)
-        following = self._note(self.calls.read(look.rest, 1))
+        following = self.read(look.rest, 1)
         return bool(following.records) or following.page.millis_behind < look.page.millis_behind
 
     def page_at(self, cut: Cut, limit: int, max_pages: int | None) -> Look:
@@ -256,27 +292,12 @@ class ShardState:
         """
         return self._note(self.calls.first(Cursor(cut), limit, max_pages))
 
-    def oldest_page(self, max_pages: int | None) -> Look | None:
-        """
-        Return the page of the oldest record, an empty one when the shard has none that can be read. The progress stays.
-
-        None when more than *max_pages* empty pages come before it: the next call continues the search. A plan from the oldest
-        record reads the page again.
-        """
-        oldest, cache = TrimHorizon(), self.cache
-        for look in islice(self.calls.cross(cache.search or Cursor(oldest), 1), max_pages):
-            cache.search = look.onward()
-        if cache.search is not None:
-            return None
-        cache.keep_first(oldest, look.at if look.records else None)
-        return self._note(look)
+    def read(self, cursor: Cursor, limit: int, *, with_data: bool = True) -> Look:
+        """Return the page at *cursor*, and keep what it shows of the shard. The progress stays."""
+        return self._note(self.calls.read(cursor, limit, with_data=with_data))
 
     def _note(self, look: Look) -> Look:
         if look.records:
             self.evidence = self.evidence.with_records(look.records)
             self.cache.sampling.note(look.records)
         return look
-
-
-def _begins_after(look: Look, cut: Cut) -> bool:
-    return not look.records or is_after(look.records[0].number, cut)

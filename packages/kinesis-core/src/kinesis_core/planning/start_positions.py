@@ -34,6 +34,7 @@ from kinesis_core.planning.loss import describe, judge_position
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import Draft, StreamPlanner
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
+from kinesis_core.shards import Left
 from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 
@@ -269,10 +270,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     """
     state, created_ms = planner.states.of(shard_id), planner.facts.summary().created_ms
     try:
-        named = first_record(state, At(cut.number))
-        if named is not None and named.number == cut.number:
-            return _since(ShardOffset(_settled(cut, named), named.arrived_ms), created_ms)
-        oldest = first_record(state, TrimHorizon())
+        found = state.await_record(cut.number)
     except InvalidRequestError as error:
         raise OptionError(
             f"names a record that {shard_id} cannot have: {error.what}",
@@ -283,10 +281,12 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
         ) from error
     except StreamNotFoundError:
         return ShardOffset(cut)  # the shard has just expired: the first plan reports it
-    if named is None:
+    if isinstance(found, Left):
+        return _since(ShardOffset(_settled(cut, found.record), found.record.arrived_ms), created_ms)
+    if (state.evidence.newest or 0) < cut.number:
         # It may be where a subscription continues. A wrong one would look like a shard without new records.
         log.warning("start.ahead", stream=planner.name, shard=shard_id, sequence=cut.number)
-    return after_gone(planner, shard_id, cut, oldest)
+    return after_gone(planner, shard_id, cut, found.oldest)
 
 
 def after_gone(planner: StreamPlanner, shard_id: str, cut: At | After, oldest: Record | None) -> ShardOffset:
@@ -316,10 +316,3 @@ def _settled(cut: At | After, record: Record) -> At | After:
     if not (isinstance(cut, At) and cut.skip):
         return cut
     return After(cut.number) if cut.skip >= count_user_records(record.data) else cut
-
-
-def first_record(state: ShardState, cut: Cut) -> Record | None:
-    """Return the first record at or after *cut*; None where the shard has none now."""
-    with state.calls.patiently():
-        records = state.first_page(cut).records
-        return records[0] if records else None

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from attrs import define, field
 
+from kinesis_core.errors import StreamNotFoundError
 from kinesis_core.reading.progress import RangeProgress
-from kinesis_core.shards import VISIT_PAGES, Expired, ShardCalls, Stall, await_record, find_record
+from kinesis_core.shards import VISIT_PAGES, Expired, ShardCalls, Stall, Standing, await_record, find_record
 
 
 @define
@@ -36,7 +40,7 @@ class RecordCheck:
         if progress.is_stalled:
             number = progress.reached.number
             # A visit is enough: the range is read again after it.
-            if not progress.is_lost and isinstance(find_record(calls, number, VISIT_PAGES), Expired):
+            if not progress.is_lost and _has_expired(partial(find_record, calls, number, VISIT_PAGES)):
                 progress.lose_stalled()
             else:
                 pages = progress.gap.stalled_pages
@@ -47,6 +51,14 @@ class RecordCheck:
             self.stall.ends()
         to_prove = progress.to_prove(calls.now_ms())
         if to_prove is not None:
-            found = await_record(calls, to_prove, self.stall)
-            progress.prove(is_left=not isinstance(found, Expired))
+            find = partial(await_record, calls, to_prove, self.stall)
+            progress.prove(is_left=not _has_expired(find))
+        return True
+
+
+def _has_expired(find: Callable[[], Standing]) -> bool:
+    """Return whether a record is gone by what *find* returns. It went with a shard that Kinesis no longer knows."""
+    try:
+        return isinstance(find(), Expired)
+    except StreamNotFoundError:
         return True

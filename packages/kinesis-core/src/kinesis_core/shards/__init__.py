@@ -9,7 +9,16 @@ for a shard that brings nothing, `subscribing` when a failed subscription is fol
 from kinesis_core.shards.calls import CallCounts, Cursor, Look, ShardCalls, is_known, is_tip
 from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, VISIT_PAGES, Gap
 from kinesis_core.shards.stalls import LONGEST_S, NO_PROGRESS, Stall
-from kinesis_core.shards.standing import Expired, Left, Passed, Standing, Unseen, await_record, find_record
+from kinesis_core.shards.standing import (
+    Expired,
+    Left,
+    Passed,
+    Search,
+    Standing,
+    Unseen,
+    await_record,
+    find_record,
+)
 from kinesis_core.shards.subscribing import SubscriptionPolicy
 
 __all__ = [
@@ -24,6 +33,7 @@ __all__ = [
     "NO_PROGRESS",
     "Passed",
     "STALLED_PAGES",
+    "Search",
     "ShardCalls",
     "Stall",
     "Standing",

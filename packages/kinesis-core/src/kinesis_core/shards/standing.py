@@ -6,11 +6,15 @@ An empty page does not show it. The oldest record of the shard does so as well. 
 
 from __future__ import annotations
 
+import math
+from typing import Protocol
+
+from attrs import define, field
 from msgspec import Struct
 
-from kinesis_core.errors import StreamNotFoundError
-from kinesis_core.model import At, Record, TrimHorizon
-from kinesis_core.shards.calls import Cursor, ShardCalls
+from kinesis_core.clock import Clock
+from kinesis_core.model import After, At, Cut, Record, TrimHorizon
+from kinesis_core.shards.calls import Cursor, Look
 from kinesis_core.shards.gaps import STALLED_PAGES
 from kinesis_core.shards.stalls import Stall
 
@@ -25,13 +29,15 @@ class Passed(Struct, frozen=True):
     """The record is not in the shard, or cannot be read. An older one can: no record after its number has expired."""
 
     oldest: Record
+    is_absent: bool
+    """Whether the shard certainly does not have the record: no gap hides it."""
 
 
 class Expired(Struct, frozen=True):
     """The record is not in the shard, and no older one is."""
 
     oldest: Record | None
-    """The oldest record that is left. None if none is, and where Kinesis no longer knows the shard."""
+    """The oldest record that is left, if any is."""
 
 
 class Unseen(Struct, frozen=True):
@@ -42,8 +48,76 @@ Seen = Left | Passed | Expired
 Standing = Seen | Unseen
 
 
+class ShardReads(Protocol):
+    """The part of `ShardCalls` that a search needs."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def read(self, cursor: Cursor, limit: int, *, with_data: bool = True) -> Look: ...
+
+
+@define
+class Search:
+    """
+    Looks for the record that a cut names, and for the oldest one of the shard. It can be continued.
+
+    From a cut that names none, and where the record is known to be absent, only the oldest one is looked for. Gaps are followed until
+    *max_stalled* pages in a row bring no progress.
+    """
+
+    cut: Cut
+    is_absent: bool = False
+    max_stalled: int = STALLED_PAGES
+    oldest: Cursor | None = field(default=Cursor(TrimHorizon()), init=False)
+    """Brings the next page before the oldest record, or that record again once it was found."""
+    _named: Cursor | None = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._named = None if self.is_absent or self.number is None else Cursor(At(self.number))
+
+    @property
+    def number(self) -> int | None:
+        return self.cut.number if isinstance(self.cut, (At, After)) else None
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether neither record can be found."""
+        return self._named is None and self.oldest is None
+
+    def proceed(self, calls: ShardReads, max_pages: float = math.inf, *, with_data: bool = True) -> Standing:
+        """
+        Return what about *max_pages* more pages show, `Unseen` if they show nothing yet.
+
+        Raises:
+            StreamNotFoundError: Kinesis does not know the shard.
+            ServiceError: As for `ShardCalls.read`.
+        """
+        while not self.is_stuck and max_pages > 0:  # which of the two can be read first is not known
+            if self._named is not None:
+                look = calls.read(self._named, 1, with_data=with_data)
+                if look.records and look.records[0].number == self.number:
+                    return Left(look.records[0])
+                self.is_absent = not look.is_in_gap
+                self._named = look.onward(self.max_stalled)
+                max_pages -= 1
+            if self.oldest is not None:
+                look = calls.read(self.oldest, 1, with_data=with_data)
+                if not look.is_in_gap:
+                    self.oldest = look.at
+                    return self._judge(look.records[0] if look.records else None)
+                self.oldest = look.onward(self.max_stalled)
+                max_pages -= 1
+        return Unseen()
+
+    def _judge(self, oldest: Record | None) -> Seen:
+        if oldest is None or self.number is None or oldest.number > self.number:
+            return Expired(oldest)
+        return Left(oldest) if oldest.number == self.number else Passed(oldest, self.is_absent)
+
+
 def find_record(
-    calls: ShardCalls,
+    calls: ShardReads,
     number: int,
     max_stalled: int = STALLED_PAGES,
     *,
@@ -51,47 +125,23 @@ def find_record(
     with_data: bool = False,
 ) -> Standing:
     """
-    Return whether record *number* is still in the shard. Gaps are followed until *max_stalled* pages in a row bring no progress.
-
-    *is_absent*: whether the record was not found where it should be, so that the oldest one alone shows the rest.
+    Return whether record *number* is still in the shard. *is_absent*: whether it was not found where it should be.
 
     Raises:
-        ServiceError: As for `ShardCalls.read`. A shard that Kinesis does not know is no error.
+        ServiceError: As for `Search.proceed`.
     """
-    named = None if is_absent else Cursor(At(number))
-    oldest: Cursor | None = Cursor(TrimHorizon())
-    try:
-        while named is not None or oldest is not None:  # which of the two can be read first is not known
-            if named is not None:
-                look = calls.read(named, 1, with_data=with_data)
-                if look.records and look.records[0].number == number:
-                    return Left(look.records[0])
-                named = look.onward(max_stalled)
-            if oldest is not None:
-                look = calls.read(oldest, 1, with_data=with_data)
-                if not look.is_in_gap:
-                    return _judge(number, look.records[0] if look.records else None)
-                oldest = look.onward(max_stalled)
-    except StreamNotFoundError:
-        return Expired(None)
-    return Unseen()
+    return Search(At(number), is_absent, max_stalled).proceed(calls, with_data=with_data)
 
 
-def await_record(calls: ShardCalls, number: int, stall: Stall, *, with_data: bool = False) -> Seen:
+def await_record(calls: ShardReads, number: int, stall: Stall, *, with_data: bool = False) -> Seen:
     """
     Return whether record *number* is still in the shard, once that can be seen.
 
     Raises:
         UnavailableError: Neither that record nor the oldest one can be read for too long.
-        ServiceError: As for `find_record`.
+        ServiceError: As for `Search.proceed`.
     """
     since_s = calls.clock.now_s()
     while isinstance(found := find_record(calls, number, with_data=with_data), Unseen):
         stall.goes_on(At(number), STALLED_PAGES, since_s, calls.clock.now_s())
     return found
-
-
-def _judge(number: int, oldest: Record | None) -> Seen:
-    if oldest is None or oldest.number > number:
-        return Expired(oldest)
-    return Left(oldest) if oldest.number == number else Passed(oldest)

@@ -8,7 +8,6 @@ from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
 from kinesis_core.model import At, Offset, StartingPosition, names_applications
-from kinesis_core.planning import Limits, PlanSettings
 from kinesis_credentials.logs import get_logger
 from spark_kinesis_source.options import DEAGGREGATE, STARTING_POSITION, SourceOptions, inside_aggregate_error
 
@@ -49,17 +48,7 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
     for reason in options.ignored:
         log.info("option.ignored", reason=reason)
     apis = _open_streams(options.connection)
-    settings = PlanSettings(
-        limits=Limits(options.max_records_per_shard, options.max_bytes_per_shard),
-        batch_limits=Limits(options.max_records_per_trigger, options.max_bytes_per_batch),
-        min_fetch_period_s=options.min_fetch_period_s,
-        shard_discovery_interval_s=options.shard_discovery_interval_s,
-        fail_on_data_loss=options.fail_on_data_loss,
-        trim_horizon_margin_s=options.trim_horizon_margin_s,
-        first_plan_crosses_gaps=is_planned_once,
-        max_shard_skew_s=options.max_shard_skew_s,
-        plan_budget_s=options.budget_of_plans_s,
-    )
+    settings = evolve(options.plan, first_plan_crosses_gaps=is_planned_once)
     return Planner(apis, settings, threads=options.planning_threads)
 
 
@@ -99,7 +88,7 @@ def open_publisher(options: SourceOptions) -> LeasePublisher | None:
     from kinesis_core.leases import LeasePublisher, open_table
 
     table = open_table(
-        _with_short_retries(options.connection), options.lease_table.name, options.lease_table.endpoint_url
+        _with_short_retries(options.connection), options.lease_table, options.dynamodb_endpoint_url
     )
     publisher = LeasePublisher(table, _open_streams(options.connection))
     publisher.prepare()

@@ -23,12 +23,8 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
     may_be_planned_once = False  # Once has no limit, and AvailableNow continues until it reaches its targets
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """
-        Return the limit per shard.
-
-        Spark only passes it back, or ReadAllAvailable instead if the trigger reads everything.
-        """
-        return ReadMaxRows(self.options.max_records_per_shard)
+        """Return any limit. Spark only passes it back, or ReadAllAvailable instead if the trigger reads everything."""
+        return ReadMaxRows(1)
 
     @plain_errors()
     def latestOffset(self, start: Json, limit: ReadLimit) -> Json:

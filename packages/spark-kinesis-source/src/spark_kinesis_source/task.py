@@ -37,15 +37,14 @@ class ReadTask:
 
     @staticmethod
     def of(options: SourceOptions, columns: tuple[str, ...]) -> ReadTask:
-        settings = ReadSettings(
-            max_records_per_fetch=options.max_records_per_fetch,
-            min_fetch_period_s=options.min_fetch_period_s,
-            max_fetch_rate_bytes=options.max_fetch_rate_bytes,
-            fail_on_data_loss=options.fail_on_data_loss,
-        )
         fan_out = None if options.fan_out is None else options.fan_out.settings
         return ReadTask(
-            options.connection, settings, fan_out, columns, options.deaggregate, options.freeze_worker_heap
+            options.connection,
+            options.read,
+            fan_out,
+            columns,
+            options.deaggregate,
+            options.freeze_worker_heap,
         )
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:

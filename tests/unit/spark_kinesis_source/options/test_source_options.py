@@ -24,7 +24,6 @@ from kinesis_core.reading import ReadSettings
 from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT
-from spark_kinesis_source.options.publishing import LeaseTableOptions
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024
@@ -54,22 +53,22 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         },
     ),
     ("endingPosition", "ending_position", Latest(), "AT_TIMESTAMP 1769850000", AT_TIME, {}),
-    ("failOnDataLoss", "fail_on_data_loss", True, "false", False, {"kinesis.failOnDataLoss": "FALSE"}),
-    ("trimHorizonMargin", "trim_horizon_margin_s", 300.0, "10 m", 600.0, {}),
+    ("failOnDataLoss", "read.fail_on_data_loss", True, "false", False, {"kinesis.failOnDataLoss": "FALSE"}),
+    ("trimHorizonMargin", "plan.trim_horizon_margin_s", 300.0, "10 m", 600.0, {}),
     (
         "maxRecordsPerShard",
-        "max_records_per_shard",
+        "plan.limits.max_records",
         100_000,
         "500",
         500,
         {"kinesis.maxFetchRecordsPerShard": "500", "kinesis.executor.maxFetchRecordsPerShard": "500"},
     ),
     ("minRecordsPerTrigger", "min_records_per_trigger", 1, "500", 500, {}),
-    ("maxShardSkew", "max_shard_skew_s", 10.0, "1min", 60.0, {}),
+    ("maxShardSkew", "plan.max_shard_skew_s", 10.0, "1min", 60.0, {}),
     ("maxTriggerDelay", "max_trigger_delay_s", 900.0, "10s", 10.0, {}),
     (
         "maxBytesPerShard",
-        "max_bytes_per_shard",
+        "plan.limits.max_bytes",
         None,
         "20m",
         20 * MIB,
@@ -79,23 +78,37 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
             "maxFetchDuration": "10s",
         },
     ),
-    ("maxRecordsPerTrigger", "max_records_per_trigger", None, "500", 500, {}),
-    ("maxBytesPerBatch", "max_bytes_per_batch", None, "20gb", 20 * 1024 * MIB, {"fetchBufferSize": "20gb"}),
+    ("maxRecordsPerTrigger", "plan.batch_limits.max_records", None, "500", 500, {}),
+    (
+        "maxBytesPerBatch",
+        "plan.batch_limits.max_bytes",
+        None,
+        "20gb",
+        20 * 1024 * MIB,
+        {"fetchBufferSize": "20gb"},
+    ),
     (
         "maxRecordsPerFetch",
-        "max_records_per_fetch",
+        "read.max_records_per_fetch",
         10_000,
         "100",
         100,
         {"kinesis.getRecords.numberOfRecordsPerFetch": "100", "kinesis.executor.maxRecordPerRead": "100"},
     ),
-    ("minFetchPeriod", "min_fetch_period_s", 0.2, "1 s", 1.0, {"kinesis.getRecords.fetchIntervalMs": "1000"}),
-    ("maxFetchRate", "max_fetch_rate_bytes", 2.0 * MIB, "1.0", 1.0 * MIB, {}),
+    (
+        "minFetchPeriod",
+        "read.min_fetch_period_s",
+        0.2,
+        "1 s",
+        1.0,
+        {"kinesis.getRecords.fetchIntervalMs": "1000"},
+    ),
+    ("maxFetchRate", "read.max_fetch_rate_bytes", 2.0 * MIB, "1.0", 1.0 * MIB, {}),
     ("shardsPerTask", "shards_per_task", 16, "5", 5, {}),
     ("maxPartitions", "max_partitions", None, "4", 4, {}),
     (
         "shardDiscoveryInterval",
-        "shard_discovery_interval_s",
+        "plan.shard_discovery_interval_s",
         10.0,
         "1s",
         1.0,
@@ -113,7 +126,7 @@ CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
         2,
         {"kinesis.checkNewRecordThreads": "2", "kinesis.client.maxParallelThreads": "2"},
     ),
-    ("planBudget", "plan_budget_s", 2.0, "500 ms", 0.5, {}),
+    ("planBudget", "plan.plan_budget_s", 2.0, "500 ms", 0.5, {}),
     ("deaggregate", "deaggregate", True, "false", False, {}),
     ("checkPermissions", "connection.check_permissions", True, "false", False, {}),
     ("freezeWorkerHeap", "freeze_worker_heap", True, "false", False, {}),
@@ -397,17 +410,16 @@ def test_delay_of_nothing() -> None:
 def test_publishing(table_name: str) -> None:
     """Progress is published to the named table, also by the names of the awslabs connector."""
     given = {"kinesis.metadataCommitterType": "dynamodb", table_name: "leases"}
-    assert parse(**given).lease_table == LeaseTableOptions("leases")
-    endpoint = "http://127.0.0.1:8000"
-    assert parse(**given, dynamodbEndpointUrl=endpoint).lease_table == LeaseTableOptions("leases", endpoint)
+    assert parse(**given).lease_table == "leases"
+    assert parse(**given).dynamodb_endpoint_url is None
 
 
 def test_publishing_to_the_default_table() -> None:
     """Without a name the table has the name that the awslabs connector gives it."""
     polled = parse(metadataCommitterType="DYNAMODB")
-    assert polled.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders")
+    assert polled.lease_table == "kdsc_eu-west-1_orders"
     fanned_out = parse(metadataCommitterType="DYNAMODB", consumerType="SubscribeToShard", consumerName="me")
-    assert fanned_out.lease_table == LeaseTableOptions("kdsc_eu-west-1_orders_me")
+    assert fanned_out.lease_table == "kdsc_eu-west-1_orders_me"
 
 
 @pytest.mark.parametrize(
@@ -461,7 +473,7 @@ def test_an_application_of_several_streams() -> None:
 def test_idle_time(given: dict[str, str], period_s: float, ignored: int) -> None:
     """qubole's idle time applies if its switch is on. If it is off, the log says that the idle time is not needed."""
     options = parse(**given)
-    assert options.min_fetch_period_s == period_s
+    assert options.read.min_fetch_period_s == period_s
     assert len(options.ignored) == ignored
 
 
@@ -487,7 +499,7 @@ def test_explicit_limit(given: dict[str, str], explicit: bool) -> None:
 )
 def test_the_budget_of_plans(given: dict[str, str], budget_s: float | None) -> None:
     """A micro-batch that waits for records in all shards has whole plans."""
-    assert parse(**given).budget_of_plans_s == budget_s
+    assert parse(**given).plan.plan_budget_s == budget_s
 
 
 def test_batch_start() -> None:
@@ -580,7 +592,7 @@ def test_origins() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "attribute", "parsed", "shown"),
     [
-        ("kinesis.getRecords.fetchIntervalMs", "120000", "min_fetch_period_s", 60.0, "1 m"),
+        ("kinesis.getRecords.fetchIntervalMs", "120000", "read.min_fetch_period_s", 60.0, "1 m"),
         ("kinesis.clientNumRetries", "2147483647", "connection.retry.max_retries", 100, "100"),
         ("kinesis.clientRetryIntervalsMs", "600000", "connection.retry.interval_s", 300.0, "5 m"),
         ("kinesis.clientMaxRetryIntervalMs", "600000", "connection.retry.max_interval_s", 300.0, "5 m"),
@@ -632,7 +644,7 @@ def test_region_of_awslabs() -> None:
         }
     )
     connection = options.connection
-    assert options.lease_table == LeaseTableOptions("kdsc_us-east-2_orders")
+    assert options.lease_table == "kdsc_us-east-2_orders"
     assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
     assert [
         reason.startswith("Option 'kinesis.region' set to 'us-east-2' is the region of STS")

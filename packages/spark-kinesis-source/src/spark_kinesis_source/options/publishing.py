@@ -1,11 +1,9 @@
-"""The options of publishing progress to a table, and the table that they result in."""
+"""The options of publishing progress to a table, and the name of the table."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Any
-
-from attrs import frozen
 
 from kinesis_core.aws import Connection
 from kinesis_core.errors import OptionError
@@ -67,19 +65,11 @@ PUBLISHING_OPTIONS = (
 )
 
 
-@frozen
-class LeaseTableOptions:
-    """The DynamoDB table that progress is published to."""
-
-    name: str
-    endpoint_url: str | None = None
-
-
 def read_lease_table(
     values: Values, connection: Connection, *, is_read: bool
-) -> tuple[LeaseTableOptions | None, tuple[str, ...]]:
+) -> tuple[str | None, tuple[str, ...]]:
     """
-    Return the table for progress, if progress is published, and a line for the log for each option without effect.
+    Return the name of the table for progress, if progress is published, and a line for the log for each option without effect.
 
     With *is_read*, the table of a KCL application is read at the endpoint of DynamoDB.
 
@@ -87,8 +77,7 @@ def read_lease_table(
         OptionError: There are several streams, and no name for the table.
     """
     if values[METADATA_COMMITTER_TYPE] is ProgressStore.DYNAMODB:
-        name = values[DYNAMODB_TABLE_NAME] or _default_table(values, connection)
-        return LeaseTableOptions(name, values[DYNAMODB_ENDPOINT_URL]), ()
+        return values[DYNAMODB_TABLE_NAME] or _default_table(values, connection), ()
     given: list[Option[Any]] = [
         option
         for option in (METADATA_COMMITTER_TYPE, DYNAMODB_TABLE_NAME, DYNAMODB_ENDPOINT_URL)

@@ -28,10 +28,12 @@ from kinesis_core.options import (
     ignored_region,
     read_connection,
 )
+from kinesis_core.planning import Limits, PlanSettings
+from kinesis_core.reading import ReadSettings
 from kinesis_credentials.advice import Setting
 from spark_kinesis_source.options import batches, fan_out, positions, publishing
 from spark_kinesis_source.options.fan_out import FanOutOptions, ignored_fan_out_options
-from spark_kinesis_source.options.publishing import LeaseTableOptions, read_lease_table
+from spark_kinesis_source.options.publishing import read_lease_table
 
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS
@@ -70,35 +72,24 @@ class SourceOptions:
     batch_starting_position: StartingPosition
     """Where a batch read starts."""
     ending_position: EndingPosition
-    fail_on_data_loss: bool
-    trim_horizon_margin_s: float
-    max_records_per_shard: int
-    max_bytes_per_shard: int | None
-    max_records_per_trigger: int | None
-    max_bytes_per_batch: int | None
+    plan: PlanSettings
+    planning_threads: int
     has_explicit_limit: bool
-    """Whether the user set one of the four limits above."""
+    """Whether the user set a limit of micro-batches."""
     min_records_per_trigger: int
     max_trigger_delay_s: float
-    max_shard_skew_s: float | None
-    max_records_per_fetch: int
-    min_fetch_period_s: float
-    max_fetch_rate_bytes: float
-    """Bytes a second, per shard."""
     shards_per_task: int
     """Has no effect if *max_partitions* is given."""
     max_partitions: int | None
-    shard_discovery_interval_s: float
-    planning_threads: int
-    plan_budget_s: float | None
+    read: ReadSettings
     deaggregate: bool
     freeze_worker_heap: bool
     fan_out: FanOutOptions | None
     """None if the streams are polled."""
-    lease_table: LeaseTableOptions | None
-    """None if progress is not published."""
+    lease_table: str | None
+    """The table that progress is published to. None if it is not."""
     dynamodb_endpoint_url: str | None
-    """Where the table of a KCL application is read. None: botocore's endpoint."""
+    """Where that table is, and the one of a KCL application. None: botocore's endpoint."""
     ignored: tuple[str, ...] = field(default=(), eq=False)
     """A line for the log for each option that has no effect here, or whose value counts as another."""
 
@@ -125,24 +116,19 @@ class SourceOptions:
             starting_position=streaming_start,
             batch_starting_position=positions.BATCH_START if start is None else start,
             ending_position=values[positions.ENDING_POSITION],
-            fail_on_data_loss=values[positions.FAIL_ON_DATA_LOSS],
-            trim_horizon_margin_s=values[positions.TRIM_HORIZON_MARGIN],
-            max_records_per_shard=values[batches.MAX_RECORDS_PER_SHARD],
-            max_bytes_per_shard=values[batches.MAX_BYTES_PER_SHARD],
-            max_records_per_trigger=values[batches.MAX_RECORDS_PER_TRIGGER],
-            max_bytes_per_batch=values[batches.MAX_BYTES_PER_BATCH],
+            plan=_read_plan(values, min_fetch_period_s),
+            planning_threads=values[batches.PLANNING_THREADS],
             has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),
             min_records_per_trigger=values[batches.MIN_RECORDS_PER_TRIGGER],
             max_trigger_delay_s=values[batches.MAX_TRIGGER_DELAY],
-            max_shard_skew_s=values[batches.MAX_SHARD_SKEW],
-            max_records_per_fetch=values[batches.MAX_RECORDS_PER_FETCH],
-            min_fetch_period_s=min_fetch_period_s,
-            max_fetch_rate_bytes=values[batches.MAX_FETCH_RATE],
             shards_per_task=values[batches.SHARDS_PER_TASK],
             max_partitions=values[batches.MAX_PARTITIONS],
-            shard_discovery_interval_s=values[batches.SHARD_DISCOVERY_INTERVAL],
-            planning_threads=values[batches.PLANNING_THREADS],
-            plan_budget_s=values[batches.PLAN_BUDGET],
+            read=ReadSettings(
+                values[batches.MAX_RECORDS_PER_FETCH],
+                min_fetch_period_s,
+                values[batches.MAX_FETCH_RATE],
+                fail_on_data_loss=values[positions.FAIL_ON_DATA_LOSS],
+            ),
             deaggregate=values[batches.DEAGGREGATE],
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
             fan_out=FanOutOptions.from_values(values, connection),
@@ -162,10 +148,20 @@ class SourceOptions:
         reason = f"Option '{fan_out.CONSUMER_TYPE.name}' has no effect: a batch read polls."
         return evolve(self, fan_out=None, ignored=(*self.ignored, reason))
 
-    @property
-    def budget_of_plans_s(self) -> float | None:
-        """The budget of each plan. None where micro-batches wait for records: these are counted in all shards."""
-        return self.plan_budget_s if self.min_records_per_trigger == 1 else None
+
+def _read_plan(values: Values, min_fetch_period_s: float) -> PlanSettings:
+    # A plan has no budget where micro-batches wait for records: these are counted in all shards.
+    waits = values[batches.MIN_RECORDS_PER_TRIGGER] > 1
+    return PlanSettings(
+        limits=Limits(values[batches.MAX_RECORDS_PER_SHARD], values[batches.MAX_BYTES_PER_SHARD]),
+        batch_limits=Limits(values[batches.MAX_RECORDS_PER_TRIGGER], values[batches.MAX_BYTES_PER_BATCH]),
+        min_fetch_period_s=min_fetch_period_s,
+        shard_discovery_interval_s=values[batches.SHARD_DISCOVERY_INTERVAL],
+        fail_on_data_loss=values[positions.FAIL_ON_DATA_LOSS],
+        trim_horizon_margin_s=values[positions.TRIM_HORIZON_MARGIN],
+        max_shard_skew_s=values[batches.MAX_SHARD_SKEW],
+        plan_budget_s=None if waits else values[batches.PLAN_BUDGET],
+    )
 
 
 def _check_together(values: Values, start: StartingPosition, connection: Connection) -> None:

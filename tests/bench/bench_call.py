@@ -7,20 +7,12 @@ Whole calls over HTTPS: client, signing, transport and record batch, compared wi
 from __future__ import annotations
 
 import json
-import multiprocessing
 import random
-import socket
-import ssl
-import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing.connection import Connection
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import botocore.session
 import pyarrow as pa
+from attrs import field, frozen
 from botocore.credentials import Credentials
 
 from kinesis_core.aws import RetryPolicy
@@ -29,19 +21,11 @@ from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.clock import SystemClock
 from kinesis_core.model import After, PutEntry
 from kinesis_core.reading.arrow import BatchBuilder
-from tests.bench.bench_decode import (
-    RECORDS_PER_CPU_S,
-    SCHEMA,
-    SHARD,
-    STREAM,
-    page_body,
-    random_payloads,
-    user_batch,
-)
-from tests.bench.harness import Row, measure, show
-from tests.support.certificates import HOST, make_certificate
+from tests.bench.bench_decode import SCHEMA, SHARD, STREAM, page_body, random_payloads, user_batch
+from tests.bench.harness import Row, compare_batches, measure, show
+from tests.bench.server import TlsFiles, response, serving, trusted_certificate
+from tests.support.streams import KEY_ID, SECRET, make_client
 
-REPEAT = 9
 MAX_RECORDS = 10_000
 """The largest Limit of a call."""
 NUMBER = 49_660_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000_000
@@ -75,22 +59,20 @@ SMALL: dict[str, tuple[Any, Callable[[BotoStreamApi], object], Callable[[Any], o
 
 def run() -> list[Row]:
     """Return one row per size of page, and one per call with a small response."""
-    with tempfile.TemporaryDirectory() as folder:
-        certificate, key = make_certificate(Path(folder))
+    with trusted_certificate() as tls:
         return [
-            _call(10_000, 100, certificate, key, target=11),
-            _call(1_000, 1_000, certificate, key, target=5),
-            _call(1_000, 10_000, certificate, key, target=3),
-            *(_small_call(action, certificate, key) for action in SMALL),
+            _call(10_000, 100, tls, target=11),
+            _call(1_000, 1_000, tls, target=5),
+            _call(1_000, 10_000, tls, target=3),
+            *(_small_call(action, tls) for action in SMALL),
         ]
 
 
-def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: float | None) -> Row:
+def _call(records: int, size_bytes: int, tls: TlsFiles, target: float | None) -> Row:
     body = page_body(random_payloads(records, size_bytes))
     builder = BatchBuilder(SCHEMA.names)
-    with _responding(body, certificate, key) as port:
-        api = _stream_api(_client(port, certificate))
-        boto = _client(port, certificate)
+    with serving(_Always, response(body), tls=tls) as server:
+        api, boto = stream_api(make_client(server.endpoint_url)), make_client(server.endpoint_url)
 
         def ours() -> pa.RecordBatch:
             return builder.build(api.get_records("iterator", MAX_RECORDS), STREAM, SHARD)
@@ -99,82 +81,35 @@ def _call(records: int, size_bytes: int, certificate: Path, key: Path, target: f
             response = boto.get_records(ShardIterator="iterator", Limit=MAX_RECORDS)
             return user_batch(response["Records"])
 
-        if not ours().equals(theirs()):
-            raise AssertionError("both must build the same batch")
-        measured = measure(ours, theirs, REPEAT)
-    return measured.row(
-        "call over HTTPS", f"{records:,} x {size_bytes:,} B", records, RECORDS_PER_CPU_S, target
-    )
+        case = f"{records:,} x {size_bytes:,} B"
+        return compare_batches("call over HTTPS", case, ours, theirs, records, target)
 
 
-def _small_call(action: str, certificate: Path, key: Path) -> Row:
-    response, our_call, their_call = SMALL[action]
-    with _responding(json.dumps(response).encode(), certificate, key) as port:
-        api, boto = _stream_api(_client(port, certificate)), _client(port, certificate)
-        measured = measure(lambda: our_call(api), lambda: their_call(boto), REPEAT)
-    return measured.row("small call over HTTPS", action, 1, "calls per CPU second", target=4)
+def _small_call(action: str, tls: TlsFiles) -> Row:
+    body, our_call, their_call = SMALL[action]
+    with serving(_Always, response(json.dumps(body).encode()), tls=tls) as server:
+        api, boto = stream_api(make_client(server.endpoint_url)), make_client(server.endpoint_url)
+        ours, theirs = (lambda: our_call(api)), (lambda: their_call(boto))
+        group, metric = "small call over HTTPS", "calls per CPU second"
+        return measure(group, action, ours, theirs, 1, target=4, metric=metric)
 
 
-def _client(port: int, certificate: Path) -> Any:
-    return botocore.session.get_session().create_client(
-        "kinesis",
-        region_name="us-east-1",
-        endpoint_url=f"https://{HOST}:{port}",
-        verify=str(certificate),
-        aws_access_key_id="invented",
-        aws_secret_access_key="invented",
-    )
-
-
-def _stream_api(client: Any) -> BotoStreamApi:
+def stream_api(client: Any) -> BotoStreamApi:
+    """Return our API on a client of boto3."""
     install_raw_bodies(client)
-    calls = FastPath(client, Credentials("invented", "invented"))
+    calls = FastPath(client, Credentials(KEY_ID, SECRET))
     return BotoStreamApi(client, STREAM, None, RetryPolicy(), SystemClock(), random.Random(0), calls)
 
 
-@contextmanager
-def _responding(body: bytes, certificate: Path, key: Path) -> Iterator[int]:
-    """Respond with *body* to every request on the port yielded, in another process, so that its CPU time does not count."""
-    context = multiprocessing.get_context("spawn")
-    ours, its = context.Pipe()
-    server = context.Process(target=_serve, args=(its, body, str(certificate), str(key)), daemon=True)
-    server.start()
-    try:
-        yield ours.recv()
-    finally:
-        server.terminate()
-        server.join()
-        server.close()
+@frozen
+class _Always:
+    """Sends *response* for every request."""
 
+    response: bytes
+    calls: Mapping[str, int] = field(factory=dict, init=False)
 
-def _serve(parent: Connection, body: bytes, certificate: str, key: str) -> None:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, key)
-    head = (
-        f"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.1\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    with socket.create_server((HOST, 0)) as listener:
-        parent.send(listener.getsockname()[1])
-        while True:
-            connection, _ = listener.accept()
-            connection.setsockopt(
-                socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-            )  # otherwise the client waits for the end of the response
-            wrapped = tls.wrap_socket(connection, server_side=True)
-            threading.Thread(target=_response, args=(wrapped, head.encode() + body), daemon=True).start()
-
-
-def _response(connection: ssl.SSLSocket, response: bytes) -> None:
-    """Respond to the requests of one connection until the client closes it."""
-    with connection, connection.makefile("rb") as requests:
-        while requests.readline():
-            length = 0
-            while (line := requests.readline().strip().lower()) != b"":
-                name, _, value = line.partition(b":")
-                if name == b"content-length":
-                    length = int(value)
-            requests.read(length)
-            connection.sendall(response)
+    def respond(self, head: bytes, body: bytes) -> bytes:  # noqa: ARG002 # of any request
+        return self.response
 
 
 if __name__ == "__main__":

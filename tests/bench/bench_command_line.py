@@ -9,19 +9,20 @@ Each figure is of a whole process, with the start of Python and the plan of the 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from attrs import frozen
 
 from kinesis_emulator.client_settings import environment
-from tests.bench.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Note, Row, show
 from tests.bench.memory import peak_bytes_of
+from tests.bench.server import Server
 
 GROUP = "Command line"
 TURNS = 3
@@ -88,46 +89,32 @@ def run() -> list[Finding]:
 
 
 def _reading(name: str, stream: CannedStream) -> Iterator[Row]:
-    with CannedKinesis(stream) as kinesis:
+    with canned_kinesis(stream) as kinesis:
         turns = [_turn(kinesis) for _ in range(TURNS)]
     for output in OUTPUTS:
-        ours, theirs = (
-            [turn[each].cpu_s / stream.total_rows * 1e6 for turn in turns] for each in (output, "")
-        )
-        ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
         target = HALF if output in WITH_TARGET else None
-        metric = "records/us of CPU, vs. Stream.read"
-        our_rate, their_rate = (1 / statistics.median(each) for each in (ours, theirs))
-        yield Row(GROUP, f"{output}, {name}", metric, our_rate, their_rate, ratio, target)
+        metric, records = "records/us of CPU, vs. Stream.read", stream.total_rows / 1e6
+        rates = [(records / turn[output].cpu_s, records / turn[""].cpu_s) for turn in turns]
+        yield Row.of(GROUP, f"{output}, {name}", metric, rates, target)
 
 
-def _turn(kinesis: CannedKinesis) -> dict[str, Cost]:
+def _turn(kinesis: Server) -> dict[str, Cost]:
     found = {"": _run(kinesis, [sys.executable, "-c", READ])}
     return found | {output: _run(kinesis, [KINESIS, *command]) for output, command in OUTPUTS.items()}
 
 
 def _memory(stream: CannedStream) -> Iterator[Row]:
-    larger = _larger(stream)
+    larger = replace(stream, pages=stream.pages * LARGER)
     for output in ("tail, raw", "dump, JSON"):
         peaks = []
         for each in (larger, stream):
-            with CannedKinesis(each) as kinesis:
+            with canned_kinesis(each) as kinesis:
                 peaks.append(_run(kinesis, [KINESIS, *OUTPUTS[output]]).peak_bytes / 2**20)
-        ours, theirs = peaks
         case = f"{output}, {LARGER} times the backlog"
-        yield Row(GROUP, case, "MiB at most, vs. once", ours, theirs, ours / theirs, 1.2, is_cost=True)
+        yield Row.cost(GROUP, case, "MiB at most, vs. once", peaks[0], peaks[1], 1.2)
 
 
-def _larger(stream: CannedStream) -> CannedStream:
-    return CannedStream(
-        shards=stream.shards,
-        pages=stream.pages * LARGER,
-        records=stream.records,
-        record_bytes=stream.record_bytes,
-    )
-
-
-def _run(kinesis: CannedKinesis, command: Sequence[str]) -> Cost:
+def _run(kinesis: Server, command: Sequence[str]) -> Cost:
     process = subprocess.Popen(
         command, env=_environment(kinesis), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -148,32 +135,31 @@ def _run(kinesis: CannedKinesis, command: Sequence[str]) -> Cost:
 
 
 def _first_record() -> Row:
-    with CannedKinesis(CannedStream(shards=4, records=1)) as kinesis:
-        ours: list[float] = []
-        theirs: list[float] = []
-        for _ in range(2 * TURNS):
-            ours.append(_first_output_s(kinesis, [KINESIS, *FIRST]))
-            theirs.append(_first_output_s(kinesis, [sys.executable, "-c", FIRST_BY_HAND]))
-    ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-    our_ms, their_ms = (1000 * statistics.median(each) for each in (ours, theirs))
-    case = "first record of tail, 4 shards"
-    return Row(GROUP, case, "ms, vs. boto3", our_ms, their_ms, ratio, None, is_cost=True)
+    with canned_kinesis(CannedStream(shards=4, records=1)) as kinesis:
+        turns = [
+            (
+                _first_output_ms(kinesis, [KINESIS, *FIRST]),
+                _first_output_ms(kinesis, [sys.executable, "-c", FIRST_BY_HAND]),
+            )
+            for _ in range(2 * TURNS)
+        ]
+    return Row.of(GROUP, "first record of tail, 4 shards", "ms, vs. boto3", turns, is_cost=True)
 
 
-def _first_output_s(kinesis: CannedKinesis, command: Sequence[str]) -> float:
-    """Return the seconds from the start of a process to its first output."""
+def _first_output_ms(kinesis: Server, command: Sequence[str]) -> float:
+    """Return the milliseconds from the start of a process to its first output."""
     started_s = time.perf_counter()
     with subprocess.Popen(command, env=_environment(kinesis), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         first = process.stdout.read(1)
-        passed_s = time.perf_counter() - started_s
+        passed_ms = 1000 * (time.perf_counter() - started_s)
         process.kill()
     if not first:
         raise AssertionError(f"{command} printed nothing")
-    return passed_s
+    return passed_ms
 
 
-def _environment(kinesis: CannedKinesis) -> dict[str, str]:
+def _environment(kinesis: Server) -> dict[str, str]:
     return {**os.environ, **environment(kinesis.endpoint_url, "us-east-1")}
 
 

@@ -13,6 +13,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 
 import botocore.session
@@ -22,11 +23,9 @@ from kinesis_core.aggregation import MAGIC
 from kinesis_core.aws.fast.wire import decode_page
 from kinesis_core.reading import DEFAULT_COLUMNS
 from kinesis_core.reading.arrow import BatchBuilder
-from tests.bench.harness import Row, measure, show
+from tests.bench.harness import Row, compare_batches, show
 
 STREAM, SHARD = "orders", "shardId-000000000000"
-REPEAT = 9
-RECORDS_PER_CPU_S = "records per CPU second"
 
 SCHEMA = BatchBuilder([column.name for column in DEFAULT_COLUMNS]).schema
 
@@ -53,14 +52,11 @@ def _decode(records: int, size_bytes: int, target: float | None) -> Row:
     def theirs() -> pa.RecordBatch:
         return user_batch(parse(body)["Records"])
 
-    if not ours().equals(theirs()):
-        raise AssertionError("both must build the same batch")
-    measured = measure(ours, theirs, REPEAT)
-    return measured.row("decode", f"{records:,} x {size_bytes:,} B", records, RECORDS_PER_CPU_S, target)
+    return compare_batches("decode", f"{records:,} x {size_bytes:,} B", ours, theirs, records, target)
 
 
 def _deaggregate(size_bytes: int, target: float | None) -> Row:
-    deaggregator = _aws_kinesis_agg()
+    deaggregator = aws_kinesis_agg("deaggregator")
     aggregates = [aggregate(51_200 // size_bytes, size_bytes, seed) for seed in range(100)]
     body = page_body(aggregates)
     page, parsed = decode_page(body), _botocore_parser()(body)["Records"]
@@ -83,10 +79,8 @@ def _deaggregate(size_bytes: int, target: float | None) -> Row:
             ]
         )
 
-    if not ours().equals(theirs()):
-        raise AssertionError("both must build the same batch")
     case = f"user records of {size_bytes:,} B"
-    return measure(ours, theirs, REPEAT).row("de-aggregate", case, ours().num_rows, RECORDS_PER_CPU_S, target)
+    return compare_batches("de-aggregate", case, ours, theirs, ours().num_rows, target)
 
 
 def page_body(payloads: Iterable[bytes]) -> bytes:
@@ -138,19 +132,18 @@ def _botocore_parser() -> Callable[[bytes], dict[str, Any]]:
     return parse
 
 
-def _aws_kinesis_agg() -> Any:
-    """Import the library without its changes to sys.path."""
+def aws_kinesis_agg(module: str) -> Any:
+    """Import a module of the library without its changes to sys.path."""
     path = list(sys.path)
-    from aws_kinesis_agg import deaggregator
-
+    found = import_module(f"aws_kinesis_agg.{module}")
     sys.path[:] = path
-    return deaggregator
+    return found
 
 
 def aggregate(count: int, size_bytes: int, seed: int) -> bytes:
     """Return an aggregate of *count* user records with 50 partition keys, as Google's protobuf library writes it."""
     chance = random.Random(seed)
-    message = _aws_kinesis_agg().messages_pb2.AggregatedRecord()
+    message = aws_kinesis_agg("deaggregator").messages_pb2.AggregatedRecord()
     message.partition_key_table.extend(f"user-{index}" for index in range(50))
     for index in range(count):
         message.records.add(partition_key_index=index % 50, data=chance.randbytes(size_bytes))

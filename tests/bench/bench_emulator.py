@@ -23,8 +23,8 @@ def run() -> list[Row]:
         puts = _puts_a_second(client)
         megabytes = _megabytes_a_second(client)
     return [
-        Row(GROUP, "PutRecords, 500 x 100 B", "records/s", puts, 20_000, puts / 20_000, 1.0),
-        Row(GROUP, "GetRecords, 1 KB records", "MB/s", megabytes, 100, megabytes / 100, 1.0),
+        Row.of(GROUP, "PutRecords, 500 x 100 B", "records/s", [(puts, 20_000)], 1.0),
+        Row.of(GROUP, "GetRecords, 1 KB records", "MB/s", [(megabytes, 100)], 1.0),
     ]
 
 

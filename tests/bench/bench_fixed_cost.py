@@ -12,10 +12,10 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kinesis_emulator import EmulatorProcess
-from tests.bench.harness import Finding, Note, Row, show
+from tests.bench.harness import Finding, Note, Row, show, table
 from tests.bench.one_query import DAEMON, JVM, ROLES
 from tests.support.streams import StreamUnderTest
 
@@ -55,24 +55,15 @@ def _python(cost: Cost) -> float:
     return sum(cost.get(role, 0.0) for role in PYTHON)
 
 
-def _rows(name: str, turns: Sequence[tuple[Cost, Cost]]) -> list[Row]:
-    return [
-        _row(
-            f"{name}: Python", "s of CPU", [(_python(ours), _python(floor)) for ours, floor in turns], TARGET
-        ),
-        _row(
-            f"{name}: Python and JVM",
-            "s of CPU",
-            [(_python(ours) + ours[JVM], _python(floor) + floor[JVM]) for ours, floor in turns],
-        ),
-        _row(f"{name}: wall time", "s", [(ours["wall"], floor["wall"]) for ours, floor in turns]),
-    ]
-
-
-def _row(case: str, metric: str, turns: Sequence[tuple[float, float]], target: float | None = None) -> Row:
-    ours, floor = (statistics.median(side) for side in zip(*turns, strict=True))
-    ratio = statistics.median(mine / its for mine, its in turns)
-    return Row(GROUP, case, metric, ours, floor, ratio, target, is_cost=True)
+def _rows(name: str, turns: Sequence[tuple[Cost, Cost]]) -> Iterator[Row]:
+    parts: tuple[tuple[str, str, Callable[[Cost], float], float | None], ...] = (
+        ("Python", "s of CPU", _python, TARGET),
+        ("Python and JVM", "s of CPU", lambda cost: _python(cost) + cost[JVM], None),
+        ("wall time", "s", lambda cost: cost["wall"], None),
+    )
+    for part, metric, of, target in parts:
+        pairs = [(of(ours), of(floor)) for ours, floor in turns]
+        yield Row.of(GROUP, f"{name}: {part}", metric, pairs, target, is_cost=True)
 
 
 def _table(name: str, turns: Sequence[tuple[Cost, Cost]]) -> str:
@@ -82,14 +73,9 @@ def _table(name: str, turns: Sequence[tuple[Cost, Cost]]) -> str:
         sides = [[1000 * cost.get(role, 0.0) for cost in side] for side in zip(*turns, strict=True)]
         ours, floor = (statistics.median(side) for side in sides)
         if ours or floor:
-            lines.append(f"| {role} | {ours:,.0f} | {floor:,.0f} | {ours - floor:,.0f} |")
-    head = [
-        f"Where the CPU time of {name} goes, in ms, medians:",
-        "",
-        "| process | query | Spark's own | ours |",
-        "| --- | ---: | ---: | ---: |",
-    ]
-    return "\n".join([*head, *lines])
+            lines.append([role, *(f"{ms:,.0f}" for ms in (ours, floor, ours - floor))])
+    about = f"Where the CPU time of {name} goes, in ms, medians:"
+    return f"{about}\n\n" + table(["process", "query", "Spark's own", "ours"], lines)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,8 @@ Rows grouped by the shard of their key before they are written, against rows as 
 
 from __future__ import annotations
 
-import statistics
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -19,7 +16,7 @@ from pyspark.sql.functions import expr
 from kinesis_emulator import Emulator, Fault, Limits, Settings
 from kinesis_emulator.requests import Request
 from tests.bench.harness import Finding, Row, show
-from tests.support.spark_harness import start_session
+from tests.bench.sessions import spark_session
 
 GROUP = "Rows grouped by shard"
 SHARDS, TASKS = 64, 8
@@ -36,7 +33,6 @@ WAYS = {
     ),
     "repartitionByRange": lambda frame: frame.repartitionByRange(TASKS, expr(HASH)),
 }
-_OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test", "streamName": "orders"}
 
 
 class Put(NamedTuple):
@@ -68,19 +64,15 @@ class _Counter:
 def run() -> list[Finding]:
     counter = _Counter()
     settings = Settings(limits=Limits.unlimited(), fault=counter)
-    with tempfile.TemporaryDirectory() as directory, Emulator(settings=settings) as emulator:
+    with Emulator(settings=settings) as emulator, spark_session(master="local[2]", config={}) as (spark, _):
         emulator.create_stream("orders", SHARDS)
-        spark = start_session(Path(directory), master="local[2]")
-        try:
-            bench = _Bench(spark, counter, emulator.endpoint_url)
-            return [row for rows in ROWS for way in WAYS for row in bench.compare(rows, way)]
-        finally:
-            spark.stop()
+        bench = _Bench(spark, counter, {"streamName": "orders", **emulator.spark_options})
+        return [row for rows in ROWS for way in WAYS for row in bench.compare(rows, way)]
 
 
 class _Bench:
-    def __init__(self, spark: Any, counter: _Counter, endpoint_url: str) -> None:
-        self._spark, self._counter, self._endpoint_url = spark, counter, endpoint_url
+    def __init__(self, spark: Any, counter: _Counter, options: dict[str, str]) -> None:
+        self._spark, self._counter, self._options = spark, counter, options
 
     def compare(self, rows: int, way: str) -> list[Row]:
         data = f"rpad(cast(id as string), {ROW_BYTES}, 'x') as data"
@@ -93,24 +85,21 @@ class _Bench:
         frame.unpersist()
         case = f"{rows:,} x {ROW_BYTES} B, {way}"
         return [
-            self._row(case, "records", turns, Put._fields.index("records")),
-            self._row(case, "PUT payload units", turns, Put._fields.index("units")),
-            self._row(case, "seconds", turns, Put._fields.index("duration_s")),
+            Row.of(
+                GROUP, case, metric, [(getattr(a, name), getattr(b, name)) for a, b in turns], is_cost=True
+            )
+            for metric, name in (
+                ("records", "records"),
+                ("PUT payload units", "units"),
+                ("seconds", "duration_s"),
+            )
         ]
-
-    @staticmethod
-    def _row(case: str, metric: str, turns: list[tuple[Put, Put]], field: int) -> Row:
-        ours, theirs = (statistics.median(put[field] for put in side) for side in zip(*turns, strict=True))
-        ratio = statistics.median(mine[field] / other[field] for mine, other in turns)
-        return Row(GROUP, case, metric, ours, theirs, ratio, None, is_cost=True)
 
     def _write(self, frame: DataFrame) -> Put:
         counter = self._counter
         counter.records = counter.units = counter.requests = 0
         started_s = time.monotonic()
-        writer = frame.write.format("kinesis").options(
-            **_OPTIONS, endpointUrl=self._endpoint_url, recordTtlMs="10 m"
-        )
+        writer = frame.write.format("kinesis").options(**self._options, recordTtlMs="10 m")
         writer.mode("append").save()
         return Put(counter.records, counter.units, counter.requests, time.monotonic() - started_s)
 

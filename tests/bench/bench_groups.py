@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from tests.bench.harness import Finding, Note, Row, show
+from tests.bench.harness import Finding, Note, Row, show, table
 from tests.support.paths import ROOT, python_path
 
 RECORDS, RATE_TURNS = 400_000, 5
@@ -82,71 +82,46 @@ def _measure(*arguments: str) -> Any:
 
 
 def _rate_rows(found: Rates) -> Iterator[Row]:
-    stores = {"sqlite": "SQLite", "dynamodb": "DynamoDB"}
     for stream, rates in found.items():
-        us = rates["us"]
-        for store, name in stores.items():
+        us, ratios = rates["us"], rates["ratios"]
+        for store, name in (("sqlite", "SQLite"), ("dynamodb", "DynamoDB")):
             yield Row(
                 "group, against `Stream.follow`",
                 f"{stream}, leases in {name}",
                 US,
                 us[store],
                 us["follow"],
-                rates["ratios"][store],
+                ratios[store],
                 FOLLOW_TARGET,
                 is_cost=True,
             )
     for stream, rates in found.items():
-        us = rates["us"]
-        ratio = us["dynamodb"] / us["kcl"]
-        yield Row(
-            "group, against the KCL 3.5.1",
-            f"{stream}, leases in DynamoDB",
-            US,
-            us["dynamodb"],
-            us["kcl"],
-            ratio,
-            None,
-            is_cost=True,
-        )
+        ours, theirs = rates["us"]["dynamodb"], rates["us"]["kcl"]
+        yield Row.cost("group, against the KCL 3.5.1", f"{stream}, leases in DynamoDB", US, ours, theirs)
 
 
 def _hand_over_rows(found: HandOvers) -> Iterator[Row]:
     ours = found["ours"]
     for kind in ("3.5.1", "2.7.2"):
         for end, theirs in found[kind].items():
-            mine_s, theirs_s = statistics.median(ours[end]), statistics.median(theirs)
-            yield Row(
-                f"hand-over, against the KCL {kind}",
-                f"a worker is {end}" if end != "leader killed" else "the leader is killed",
-                "seconds",
-                mine_s,
-                theirs_s,
-                mine_s / theirs_s,
-                None,
-                is_cost=True,
-            )
-    stopped_s = max(ours["stopped"])
-    yield Row(
-        "hand-over, against the promise",
-        "a worker is stopped, longest",
-        "seconds",
-        stopped_s,
-        ORDERLY_TARGET_S,
-        stopped_s / ORDERLY_TARGET_S,
-        1.0,
-        is_cost=True,
-    )
+            case = f"a worker is {end}" if end != "leader killed" else "the leader is killed"
+            medians = statistics.median(ours[end]), statistics.median(theirs)
+            yield Row.cost(f"hand-over, against the KCL {kind}", case, "seconds", *medians)
+    group, case = "hand-over, against the promise", "a worker is stopped, longest"
+    yield Row.cost(group, case, "seconds", max(ours["stopped"]), ORDERLY_TARGET_S, 1.0)
 
 
 def _turns_table(found: HandOvers) -> str:
     """Return the times of all turns: they depend on chance."""
-    lines = ["| seconds, all turns | ours | KCL 3.5.1 | KCL 2.7.2 |", "| --- | --- | --- | --- |"]
-    for end in found["ours"]:
-        times = (sorted(found[kind].get(end, [])) for kind in ("ours", "3.5.1", "2.7.2"))
-        cells = [", ".join(f"{seconds:.1f}" for seconds in each) for each in times]
-        lines.append(f"| {end} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    kinds = {"ours": "ours", "3.5.1": "KCL 3.5.1", "2.7.2": "KCL 2.7.2"}
+    lines = (
+        [
+            end,
+            *(", ".join(f"{seconds:.1f}" for seconds in sorted(found[kind].get(end, []))) for kind in kinds),
+        ]
+        for end in found["ours"]
+    )
+    return table(["seconds, all turns", *kinds.values()], lines, align="---")
 
 
 def _writes(calls: Mapping[str, float]) -> float:
@@ -157,47 +132,25 @@ def _call_rows(found: Calls) -> Iterator[Row]:
     group = "DynamoDB, against the KCL 3.5.1"
     ours, theirs = found["ours"], found["3.5.1"]
     for load, mine in ours.items():
-        pair = _writes(mine), _writes(theirs[load])
-        yield Row(
-            group,
-            f"{load}: writes to leases",
-            "per shard and hour",
-            *pair,
-            pair[0] / pair[1],
-            None,
-            is_cost=True,
-        )
+        writes = _writes(mine), _writes(theirs[load])
+        yield Row.cost(group, f"{load}: writes to leases", "per shard and hour", *writes)
     for kind, name in (("coordination", "other writes"), ("read", "reads")):
-        mine_per_hour, theirs_per_hour = (
+        mean = [
             statistics.mean(load.get(kind, 0.0) for load in side.values()) / WORKERS
             for side in (ours, theirs)
-        )
-        yield Row(
-            group,
-            name,
-            "per worker and hour",
-            mine_per_hour,
-            theirs_per_hour,
-            mine_per_hour / theirs_per_hour,
-            None,
-            is_cost=True,
-        )
+        ]
+        yield Row.cost(group, name, "per worker and hour", mean[0], mean[1])
 
 
 def _calls_table(found: Calls) -> str:
     """Return the writes to leases by their purpose."""
-    lines = [
-        "| writes per shard and hour | ours: renewals | progress | KCL 3.5.1: renewals | checkpoints |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    for load in found["ours"]:
-        counts = [
-            found[side][load].get(kind, 0.0) / SHARDS
-            for side in ("ours", "3.5.1")
-            for kind in ("renewal", "progress")
-        ]
-        lines.append(f"| {load} | {' | '.join(f'{count:,.0f}' for count in counts)} |")
-    return "\n".join(lines)
+    sides = [(side, kind) for side in ("ours", "3.5.1") for kind in ("renewal", "progress")]
+    lines = (
+        [load, *(f"{found[side][load].get(kind, 0.0) / SHARDS:,.0f}" for side, kind in sides)]
+        for load in found["ours"]
+    )
+    head = ["writes per shard and hour", "ours: renewals", "progress", "KCL 3.5.1: renewals", "checkpoints"]
+    return table(head, lines)
 
 
 if __name__ == "__main__":

@@ -8,22 +8,20 @@ query, and of a trickle of records.
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
-import boto3  # type: ignore[import-untyped]
 from attrs import frozen
 from pyspark.sql import SparkSession
 
 from kinesis_emulator import Emulator
 from tests.bench.handed_source import HandedSource
-from tests.bench.harness import Finding, Note, Plot, Row, show
+from tests.bench.harness import Finding, Note, Plot, Row, show, table
 from tests.bench.latency_probe import Arrival, Probe, percentile
+from tests.bench.sessions import PRODUCTION, spark_session
 from tests.bench.trickle import measure_trickle
-from tests.support.spark_harness import start_session
+from tests.support.streams import make_client
 
 GROUP = "Put to sink"
 TRIGGERS = ("0 seconds", "1 second")
@@ -38,20 +36,18 @@ STEADY_PERIOD_S = 0.05
 IDLE_S = 10.0
 TARGET = 2.0
 QUOTA_CALLS = 5.0
-_KEYS = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
-_OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test"}
+ABOUT_PARTS = """\
+The parts of the latency of a record that comes to an idle query with trigger 0, in ms, medians. An idle shard is polled
+every 0.4 s, half as often as its quota allows. So `until planned` is 0.2 s of waiting in the mean, and one call.
+"""
+_SESSION = {**PRODUCTION, "spark.sql.streaming.pollingDelay": "10ms"}
 
 
 def run() -> list[Finding]:
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        Emulator() as emulator,
-        _session(Path(directory)) as spark,
-    ):
-        spark.dataSource.register(HandedSource)
-        bench = _Bench(spark, Path(directory), emulator)
+    with Emulator() as emulator, spark_session(HandedSource, config=_SESSION) as (spark, directory):
+        bench = _Bench(spark, directory, emulator)
         runs = {trigger: bench.measure(trigger) for trigger in TRIGGERS}
-        trickle = [*measure_trickle(spark, Path(directory))]
+        trickle = [*measure_trickle(spark, directory)]
     rows = [row for trigger, found in runs.items() for row in found.rows(trigger)]
     lines = {
         f"{name}, trigger {trigger}": _curve(values)
@@ -60,23 +56,6 @@ def run() -> list[Finding]:
     }
     plot = Plot("latency", "Put to sink at 20 records a second", "percentile", "ms", lines)
     return [*rows, plot, Note(_breakdown(runs["0 seconds"])), *trickle]
-
-
-@contextmanager
-def _session(directory: Path) -> Iterator[SparkSession]:
-    """Yield a session as in production, without the settings that make tests start fast."""
-    spark = start_session(
-        directory,
-        config={
-            "spark.driver.extraJavaOptions": "",
-            "spark.sql.codegen.wholeStage": "true",
-            "spark.sql.streaming.pollingDelay": "10ms",
-        },
-    )
-    try:
-        yield spark
-    finally:
-        spark.stop()
 
 
 @frozen
@@ -94,26 +73,9 @@ class _Found:
             for name, share in (("p50", 0.5), ("p99", 0.99)):
                 mine, its = percentile(ours, share), percentile(floor, share)
                 target = TARGET if (trigger, state, name) == ("0 seconds", "idle", "p50") else None
-                yield Row(
-                    GROUP,
-                    f"trigger {trigger}, {state}, {name}",
-                    "ms",
-                    mine,
-                    its,
-                    mine / its,
-                    target,
-                    is_cost=True,
-                )
-        yield Row(
-            GROUP,
-            f"trigger {trigger}, idle: GetRecords per shard",
-            "calls/s, quota 5",
-            self.idle_calls_a_second,
-            QUOTA_CALLS,
-            self.idle_calls_a_second / QUOTA_CALLS,
-            1.0,
-            is_cost=True,
-        )
+                yield Row.cost(GROUP, f"trigger {trigger}, {state}, {name}", "ms", mine, its, target)
+        case = f"trigger {trigger}, idle: GetRecords per shard"
+        yield Row.cost(GROUP, case, "calls/s, quota 5", self.idle_calls_a_second, QUOTA_CALLS, 1.0)
 
     def steady(self) -> dict[str, list[float]]:
         return dict(zip(("ours", "floor"), self.loaded, strict=True))
@@ -122,7 +84,7 @@ class _Found:
 class _Bench:
     def __init__(self, spark: SparkSession, directory: Path, emulator: Emulator) -> None:
         self._spark, self._directory, self._emulator = spark, directory, emulator
-        self._client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, **_KEYS)
+        self._client = make_client(emulator.endpoint_url)
 
     def measure(self, trigger: str) -> _Found:
         """Measure both queries in turns. Each is idle during the other's turn."""
@@ -146,18 +108,11 @@ class _Bench:
         stream, file = f"orders-{name}", self._directory / f"records-{name}"
         self._emulator.create_stream(stream, 1)
         file.touch()
-        ours = {"streamName": stream, "endpointUrl": self._emulator.endpoint_url, **_OPTIONS}
+        ours, its = {"streamName": stream, **self._emulator.spark_options}, {"file": str(file)}
+        checkpoint, handed = self._directory / stream, self._directory / f"handed-{name}"
         return (
-            Probe(
-                self._spark, self._directory / stream, "kinesis", ours, lambda data: self._put(stream, data)
-            ),
-            Probe(
-                self._spark,
-                self._directory / f"handed-{name}",
-                "handed",
-                {"file": str(file)},
-                lambda data: _append(file, data),
-            ),
+            Probe(self._spark, checkpoint, "kinesis", ours, lambda data: self._put(stream, data)),
+            Probe(self._spark, handed, "handed", its, lambda data: _append(file, data)),
         )
 
     def _put(self, stream: str, data: bytes) -> None:
@@ -191,17 +146,11 @@ def _curve(values: Sequence[float]) -> list[tuple[float, float]]:
 def _breakdown(found: _Found) -> str:
     """Return a table of the parts of the latency."""
     ours, floor = found.parts
-    lines = [
-        "The parts of the latency of a record that comes to an idle query with trigger 0, in ms, medians. An idle shard is polled",
-        "every 0.4 s, half as often as its quota allows. So `until planned` is 0.2 s of waiting in the mean, and one call.",
-        "",
-        "| | ours | floor |",
-        "| --- | ---: | ---: |",
-    ]
-    for name in ours[0]:
-        mine, its = (statistics.median(parts[name] for parts in side) for side in (ours, floor))
-        lines.append(f"| {name} | {mine:,.0f} | {its:,.0f} |")
-    return "\n".join(lines)
+    medians = (
+        [name, *(f"{statistics.median(parts[name] for parts in side):,.0f}" for side in (ours, floor))]
+        for name in ours[0]
+    )
+    return f"{ABOUT_PARTS}\n{table(['', 'ours', 'floor'], medians)}"
 
 
 if __name__ == "__main__":

@@ -6,24 +6,20 @@ A task that writes to a stream of many shards: rows as they come, rows of one ra
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from kinesis_core import Producer
-from kinesis_core.aws.fast.wire import encode_put
-from kinesis_core.model import PutEntry, PutResponse, PutResult, Shard, StreamSummary
-from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap, hash_of
-from tests.bench.harness import Finding, Plot, Row, show
+from kinesis_core.producing.shard_map import MAX_HASH_KEY, hash_of
+from tests.bench.accepting_api import AcceptingApi
+from tests.bench.harness import Finding, Plot, Row, in_own_process, show
 from tests.bench.memory import peak_bytes, resident_bytes
 
 GROUP = "Many shards"
-STREAM = "orders"
 SHARDS = (10, 100, 1000, 10_000)
 ROWS = 300_000
 """Rows of a task: 30 MB, about twice the buffer of a producer."""
@@ -51,8 +47,8 @@ class Task:
 def run() -> list[Finding]:
     """Return the rows by number of shards, and a plot of the user records in an aggregate."""
     keys = {case: _keys(case) for case in CASES}
-    tasks = {(case, n): _measured(keys[case], n) for case in CASES for n in SHARDS}
-    slow = _measured(keys[CASES[0]], SHARDS[-1], SLOW_RESPONSE_S)
+    tasks = {(case, n): in_own_process(_measure, keys[case], n) for case in CASES for n in SHARDS}
+    slow = in_own_process(_measure, keys[CASES[0]], SHARDS[-1], SLOW_RESPONSE_S)
     rows = [
         row for n in SHARDS for case in CASES for row in _rows(case, n, tasks[case, n], tasks[CASES[0], n])
     ]
@@ -63,35 +59,21 @@ def run() -> list[Finding]:
 def _rows(case: str, shards: int, task: Task, unsorted: Task) -> Iterator[Row]:
     name = f"{shards:,} shards, {case}"
     if case != CASES[0]:
-        rate, theirs = task.rows_per_cpu_s, unsorted.rows_per_cpu_s
-        yield Row(
-            GROUP, f"{name}: speed", f"rows/s and core, vs. {CASES[0]}", rate, theirs, rate / theirs, None
+        speeds, packed = (
+            (task.rows_per_cpu_s, unsorted.rows_per_cpu_s),
+            (task.rows_per_record, unsorted.rows_per_record),
         )
-        packed, theirs = task.rows_per_record, unsorted.rows_per_record
-        yield Row(
-            GROUP,
-            f"{name}: aggregates",
-            f"rows in each, vs. {CASES[0]}",
-            packed,
-            theirs,
-            packed / theirs,
-            None,
-        )
+        yield Row.of(GROUP, f"{name}: speed", f"rows/s and core, vs. {CASES[0]}", [speeds])
+        yield Row.of(GROUP, f"{name}: aggregates", f"rows in each, vs. {CASES[0]}", [packed])
     yield _memory(name, task)
 
 
 def _memory(name: str, task: Task) -> Row:
     used, limit = task.memory_mib, f"MiB, limit {MEMORY_MIB}"
-    return Row(GROUP, f"{name}: memory", limit, used, MEMORY_MIB, used / MEMORY_MIB, 1.0, is_cost=True)
+    return Row.cost(GROUP, f"{name}: memory", limit, used, MEMORY_MIB, 1.0)
 
 
-def _measured(keys: list[str], shards: int, response_s: float = 0.0) -> Task:
-    """Return what a process of its own used, whose memory is that of this task alone."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        return process.submit(_measure, keys, shards, response_s).result()
-
-
-def _measure(keys: list[str], shards: int, response_s: float) -> Task:
+def _measure(keys: list[str], shards: int, response_s: float = 0.0) -> Task:
     data = [random.Random(1).randbytes(ROW_BYTES)] * ROWS_A_CALL
     before_bytes = resident_bytes()
     api = AcceptingApi.of(shards, response_s)
@@ -117,43 +99,6 @@ def _keys(case: str) -> list[str]:
         for pair, _ in zip((p for p in within if p[1] * TASKS <= MAX_HASH_KEY), range(ROWS), strict=False)
     ]
     return [key for key, _ in (sorted(hashed, key=lambda pair: pair[1]) if case == CASES[2] else hashed)]
-
-
-@define
-class AcceptingApi:
-    """An API without a server: requests are encoded, and the response says that they are written."""
-
-    listing: list[Shard]
-    shards: ShardMap
-    response_s: float
-    """How long each request takes."""
-    records: int = field(default=0, init=False)
-
-    @classmethod
-    def of(cls, shards: int, response_s: float) -> AcceptingApi:
-        bounds = [(MAX_HASH_KEY + 1) * i // shards for i in range(shards + 1)]
-        listing = [
-            Shard(f"shardId-{i:012d}", None, None, bounds[i], bounds[i + 1] - 1, 1, None)
-            for i in range(shards)
-        ]
-        return cls(listing, ShardMap.of(listing), response_s)
-
-    def describe(self, *, with_retries: bool = True) -> StreamSummary:  # noqa: ARG002 # the API's
-        arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{STREAM}"
-        return StreamSummary(STREAM, arn, "ACTIVE", 0, 24)
-
-    def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the API's
-        return self.listing
-
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
-        encode_put(entries, STREAM, None)
-        self.records += len(entries)
-        time.sleep(self.response_s)
-        return PutResponse(0, [PutResult(self._shard_of(entry)) for entry in entries])
-
-    def _shard_of(self, entry: PutEntry) -> str:
-        key = entry.explicit_hash_key
-        return self.shards.shard_of(hash_of(entry.partition_key, None) if key is None else int(key))
 
 
 def _plot(tasks: Mapping[tuple[str, int], Task]) -> Plot:

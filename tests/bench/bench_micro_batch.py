@@ -7,7 +7,6 @@ The duration of a micro-batch of 64 shards with one record each, on 2 cores, com
 from __future__ import annotations
 
 import statistics
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_emulator import EmulatorProcess
 from tests.bench.handed_source import HandedSource
-from tests.bench.harness import Finding, Note, Row, show
-from tests.support.spark_harness import start_session
+from tests.bench.harness import Finding, Note, Row, show, table
+from tests.bench.sessions import spark_session
 from tests.support.streams import StreamUnderTest
 
 GROUP = "Micro-batch"
@@ -28,18 +27,12 @@ WARM_UP = 6
 TARGET = 2.0
 DEFAULT = "16"
 SHARDS_PER_TASK = ("8", DEFAULT, "32", "64")
-SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes the settings that make sessions start fast in tests."""
 
 
 def run() -> list[Finding]:
     """Return a row for each number of shards per task, and the parts of the duration with the default."""
-    with tempfile.TemporaryDirectory() as folder, EmulatorProcess() as emulator:
-        spark = start_session(Path(folder), master="local[2]", config=SESSION)
-        try:
-            return _Bench(spark, Path(folder), StreamUnderTest(emulator.endpoint_url, shards=SHARDS)).run()
-        finally:
-            spark.stop()
+    with EmulatorProcess() as emulator, spark_session(HandedSource, master="local[2]") as (spark, folder):
+        return _Bench(spark, folder, StreamUnderTest(emulator.endpoint_url, shards=SHARDS)).run()
 
 
 @frozen
@@ -72,7 +65,6 @@ class _Bench:
         return _parts_ms(query)
 
     def _floor(self) -> dict[str, float]:
-        self.spark.dataSource.register(HandedSource)
         file = self.folder / "records"
         file.touch()
         frame = self.spark.readStream.format("handed").option("file", str(file)).load()
@@ -99,19 +91,14 @@ def _row(shards_per_task: str, ours: dict[str, float], floor: dict[str, float]) 
     is_default = shards_per_task == DEFAULT
     mine, its = ours["triggerExecution"], floor["triggerExecution"]
     case = f"{SHARDS} shards with a record each, {shards_per_task} a task{' (default)' if is_default else ''}"
-    return Row(GROUP, case, "ms", mine, its, mine / its, TARGET if is_default else None, is_cost=True)
+    return Row.cost(GROUP, case, "ms", mine, its, TARGET if is_default else None)
 
 
 def _table(ours: dict[str, float], floor: dict[str, float]) -> str:
     names = sorted(ours, key=lambda name: -ours[name])
-    lines = [f"| {name} | {ours[name]:,.0f} | {floor.get(name, 0):,.0f} |" for name in names]
-    head = [
-        "The parts of the duration that Spark reports, in ms, medians:",
-        "",
-        "| | ours | floor |",
-        "| --- | ---: | ---: |",
-    ]
-    return "\n".join([*head, *lines])
+    lines = ([name, f"{ours[name]:,.0f}", f"{floor.get(name, 0):,.0f}"] for name in names)
+    about = "The parts of the duration that Spark reports, in ms, medians:"
+    return f"{about}\n\n{table(['', 'ours', 'floor'], lines)}"
 
 
 if __name__ == "__main__":

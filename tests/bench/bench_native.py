@@ -6,7 +6,6 @@ From the bytes of GetRecords to a record batch: kinesis-native compared with Pyt
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +20,8 @@ from kinesis_core.model import Page
 from kinesis_core.native import find_native
 from kinesis_core.reading.arrow import BatchBuilder
 from tests.bench.bench_decode import SCHEMA, SHARD, STREAM, aggregate, page_body, random_payloads
-from tests.bench.harness import Finding, Note, Row, measure, show
+from tests.bench.harness import Finding, Note, Row, compare_batches, show
 
-REPEAT = 9
-RECORDS_PER_CPU_S = "records per CPU second"
 PAGES_A_THREAD = 60
 THREAD_TURNS = 9
 WITHOUT = "kinesis-native is not installed here, so it was not measured."
@@ -57,14 +54,16 @@ def run() -> list[Finding]:
 def _in_json(case: Case) -> Row:
     body = page_body(case.payloads)
     ours, theirs = _building(wire.decode_page, body), _building(wire.decode_page_in_python, body)
-    return _compare("a page in JSON, against Python", case, ours, theirs, case.target)
+    return compare_batches(
+        "a page in JSON, against Python", case.name, ours, theirs, case.records, case.target
+    )
 
 
 def _in_cbor(case: Case) -> Row:
     """Compare native CBOR with native JSON: what `wireFormat=cbor` brings to the decoder."""
     body = page_body(case.payloads)
-    ours = _building(wire_cbor.decode_page, page_in_cbor(body))
-    return _compare("a page in CBOR, against JSON", case, ours, _building(wire.decode_page, body), None)
+    ours, theirs = _building(wire_cbor.decode_page, page_in_cbor(body)), _building(wire.decode_page, body)
+    return compare_batches("a page in CBOR, against JSON", case.name, ours, theirs, case.records, None)
 
 
 def page_in_cbor(body: bytes) -> bytes:
@@ -83,26 +82,12 @@ def _building(decode: Callable[[bytes], Page], body: bytes) -> Callable[[], pa.R
     return lambda: builder.build(decode(body), STREAM, SHARD)
 
 
-def _compare(
-    group: str,
-    case: Case,
-    ours: Callable[[], pa.RecordBatch],
-    theirs: Callable[[], pa.RecordBatch],
-    target: float | None,
-) -> Row:
-    if not ours().equals(theirs()):
-        raise AssertionError("both must build the same batch")
-    return measure(ours, theirs, REPEAT).row(group, case.name, case.records, RECORDS_PER_CPU_S, target)
-
-
 def _threads() -> Iterator[Row]:
     for case, target in zip(CASES, (None, 1.7, None, 1.7), strict=True):
         work = _building(wire.decode_page, page_body(case.payloads))
         with ThreadPoolExecutor(2) as pool:
             turns = [(_pages_per_s(pool, work, 2), _pages_per_s(pool, work, 1)) for _ in range(THREAD_TURNS)]
-        two, one = (statistics.median(turn) for turn in zip(*turns, strict=True))
-        ratio = statistics.median(two / one for two, one in turns)
-        yield Row("two threads, against one", case.name, "pages per second", two, one, ratio, target)
+        yield Row.of("two threads, against one", case.name, "pages per second", turns, target)
 
 
 def _pages_per_s(pool: ThreadPoolExecutor, work: Callable[[], object], threads: int) -> float:

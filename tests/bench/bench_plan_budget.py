@@ -6,21 +6,17 @@ What a micro-batch waits for its plan with a budget, and after how long each sha
 
 from __future__ import annotations
 
-import multiprocessing
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 from attrs import evolve, frozen
 
 from kinesis_core.planning import PlanSettings
 from tests.bench.bench_planning import RECORDS_PER_S, THREADS, WHOLE, Query, query_of
-from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.harness import Finding, Plot, Row, in_own_process, show
 from tests.bench.memory import peak_bytes, resident_bytes
-from tests.support.certificates import make_certificate
+from tests.bench.server import TlsFiles, trusted_certificate
 
 GROUP = "Plan budget"
 SHARDS = (10, 100, 1000, 10_000)
@@ -58,11 +54,10 @@ class Round:
 
 def run() -> list[Finding]:
     """Return the rows by number of shards, and a plot of what a batch waits and of when each shard was planned."""
-    with tempfile.TemporaryDirectory() as folder:
-        certificates = make_certificate(Path(folder))
-        budgeted = {n: _measured(certificates, n, BUDGETED, THREADS) for n in SHARDS}
-        whole = {n: _measured(certificates, n, WHOLE, THREADS) for n in SHARDS}
-        wide = _measured(certificates, SHARDS[-1], BUDGETED, MANY_THREADS)
+    with trusted_certificate() as tls:
+        budgeted = {n: in_own_process(_measure, tls, n, BUDGETED, THREADS) for n in SHARDS}
+        whole = {n: in_own_process(_measure, tls, n, WHOLE, THREADS) for n in SHARDS}
+        wide = in_own_process(_measure, tls, SHARDS[-1], BUDGETED, MANY_THREADS)
     rows = [row for n in SHARDS for row in _rows(n, budgeted[n], whole[n])]
     return [*rows, *_wide_rows(wide, budgeted[SHARDS[-1]]), _plot(budgeted, whole)]
 
@@ -75,15 +70,9 @@ def _rows(shards: int, budgeted: Round, whole: Round) -> Iterator[Row]:
         ("waits", "s a batch, vs. a whole plan", budgeted.wait_s, whole.wait_s, target),
         ("each shard planned after", "s of plans, vs. a whole plan", budgeted.once_s, whole.once_s, None),
         ("CPU", "s for each shard once, vs. a whole plan", budgeted.cpu_s, whole.cpu_s, None),
-        (
-            "memory",
-            "MiB, vs. a whole plan",
-            budgeted.memory_bytes / MIB,
-            whole.memory_bytes / MIB,
-            None,
-        ),
+        ("memory", "MiB, vs. a whole plan", budgeted.memory_bytes / MIB, whole.memory_bytes / MIB, None),
     ):
-        yield Row(GROUP, f"{case}: {what}", metric, ours, theirs, ours / theirs, bound, is_cost=True)
+        yield Row.cost(GROUP, f"{case}: {what}", metric, ours, theirs, bound)
 
 
 def _wide_rows(wide: Round, narrow: Round) -> Iterator[Row]:
@@ -92,18 +81,12 @@ def _wide_rows(wide: Round, narrow: Round) -> Iterator[Row]:
         ("each shard planned after", f"s of plans, {versus}", wide.once_s, narrow.once_s),
         ("CPU", f"s for each shard once, {versus}", wide.cpu_s, narrow.cpu_s),
     ):
-        yield Row(GROUP, f"{case}: {what}", metric, ours, theirs, ours / theirs, None, is_cost=True)
+        yield Row.cost(GROUP, f"{case}: {what}", metric, ours, theirs)
 
 
-def _measured(certificates: tuple[Path, Path], shards: int, settings: PlanSettings, threads: int) -> Round:
-    """Return the round of a process of its own, so that its memory is that of this planner."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        return process.submit(_measure, certificates, shards, settings, threads).result()
-
-
-def _measure(certificates: tuple[Path, Path], shards: int, settings: PlanSettings, threads: int) -> Round:
+def _measure(tls: TlsFiles, shards: int, settings: PlanSettings, threads: int) -> Round:
     before_bytes = resident_bytes()
-    with query_of(certificates, shards, RECORDS_PER_S, settings, threads) as query:
+    with query_of(tls, shards, RECORDS_PER_S, settings, threads) as query:
         for _ in range(NEW_ROUNDS):
             _round(query)
         rounds = max(1, LEAST_SHARDS // shards)

@@ -7,12 +7,9 @@ The cost of planning a micro-batch: calls, CPU time and time, by the number of s
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from os import environ
-from pathlib import Path
 
 from attrs import define, frozen
 
@@ -21,9 +18,9 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_credentials import StaticKeys
-from tests.bench.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Plot, Row, show
-from tests.support.certificates import make_certificate
+from tests.bench.server import Server, TlsFiles, trusted_certificate
 
 GROUP = "Planning"
 SHARDS = (1, 10, 100, 1000, 10_000)
@@ -60,11 +57,10 @@ class Cost:
 
 def run() -> list[Finding]:
     """Return the rows by number of shards, and a plot of CPU time and time."""
-    with tempfile.TemporaryDirectory() as folder:
-        certificates = make_certificate(Path(folder))
-        busy = {shards: _cost(certificates, shards, RECORDS_PER_S) for shards in SHARDS}
-        idle = {shards: _cost(certificates, shards, ONE_RECORD_PER_S) for shards in SHARDS}
-        waited = _waited(certificates)
+    with trusted_certificate() as tls:
+        busy = {shards: _cost(tls, shards, RECORDS_PER_S) for shards in SHARDS}
+        idle = {shards: _cost(tls, shards, ONE_RECORD_PER_S) for shards in SHARDS}
+        waited = _waited(tls)
     rows = [
         row
         for name, costs in (("busy", busy), ("idle", idle))
@@ -78,47 +74,21 @@ def _rows(shards: int, name: str, cost: Cost) -> Iterator[Row]:
     case = f"{shards:,} {name} shard{'' if shards == 1 else 's'}"
     share_s = MANY_CPU_S * shards / MANY
     target = 1.0 if shards == MANY and name == "busy" else None
-    quota = cost.calls_per_s / QUOTA_CALLS
-    yield Row(
-        GROUP,
-        f"{case}: calls",
-        "GetRecords/s and shard, vs. the quota",
-        cost.calls_per_s,
-        QUOTA_CALLS,
-        quota,
-        1.0,
-        is_cost=True,
-    )
-    yield Row(
-        GROUP,
-        f"{case}: CPU",
-        "s a batch, vs. 1.5 ms a shard",
-        cost.cpu_s,
-        share_s,
-        cost.cpu_s / share_s,
-        target,
-        is_cost=True,
-    )
-    yield Row(
-        GROUP,
-        f"{case}: time",
-        "s a batch, vs. one of 2 s",
-        cost.time_s,
-        PERIOD_S,
-        cost.time_s / PERIOD_S,
-        None,
-    )
+    calls = "GetRecords/s and shard, vs. the quota"
+    yield Row.cost(GROUP, f"{case}: calls", calls, cost.calls_per_s, QUOTA_CALLS, 1.0)
+    yield Row.cost(GROUP, f"{case}: CPU", "s a batch, vs. 1.5 ms a shard", cost.cpu_s, share_s, target)
+    yield Row.cost(GROUP, f"{case}: time", "s a batch, vs. one of 2 s", cost.time_s, PERIOD_S)
 
 
-def _cost(certificates: tuple[Path, Path], shards: int, records_per_s: float) -> Cost:
-    with query_of(certificates, shards, records_per_s) as query:
+def _cost(tls: TlsFiles, shards: int, records_per_s: float) -> Cost:
+    with query_of(tls, shards, records_per_s) as query:
         plans = [query.batch() for _ in range(WARM_UP + (PLANS if shards <= MANY else 1))][WARM_UP:]
     return Cost(*(statistics.median(values) for values in zip(*plans, strict=True)))
 
 
-def _waited(certificates: tuple[Path, Path]) -> Row:
+def _waited(tls: TlsFiles) -> Row:
     """Return how long a query waits for its plans, compared with the time to make one."""
-    with query_of(certificates, MANY, RECORDS_PER_S) as query:
+    with query_of(tls, MANY, RECORDS_PER_S) as query:
         plans, waited_s = PlanAhead(query.planner, SystemClock()), []
         with closing(plans):
             for _ in range(WARM_UP + 1 + PLANS):
@@ -128,16 +98,14 @@ def _waited(certificates: tuple[Path, Path]) -> Row:
                 time.sleep(BATCH_S)
     ours_s, planning_s = statistics.median(waited_s[-PLANS:]), query.planner.last_plan.planning_s
     case = f"{MANY:,} busy shards, batches of {BATCH_S:g} s: waited for"
-    return Row(
-        GROUP, case, "s a batch, vs. planning", ours_s, planning_s, ours_s / planning_s, 0.1, is_cost=True
-    )
+    return Row.cost(GROUP, case, "s a batch, vs. planning", ours_s, planning_s, 0.1)
 
 
 @define
 class Query:
     """Plans the batches of a stream that another process serves."""
 
-    kinesis: CannedKinesis
+    kinesis: Server
     planner: Planner
     shards: int
     start: Offset
@@ -155,7 +123,7 @@ class Query:
 
 @contextmanager
 def query_of(
-    certificates: tuple[Path, Path],
+    tls: TlsFiles,
     shards: int,
     records_per_s: float,
     settings: PlanSettings = WHOLE,
@@ -166,8 +134,7 @@ def query_of(
     stream = CannedStream(
         shards=shards, pages=pages, records=1000, record_bytes=100, records_per_s=records_per_s
     )
-    environ["AWS_CA_BUNDLE"] = str(certificates[0])
-    with CannedKinesis(stream, latency_s=LATENCY_S, tls=certificates) as kinesis:
+    with canned_kinesis(stream, latency_s=LATENCY_S, tls=tls) as kinesis:
         ref = StreamRef(stream.name)
         keys = StaticKeys("invented", "invented")
         connection = Connection((ref,), stream.region, kinesis.endpoint_url, keys)
@@ -175,7 +142,6 @@ def query_of(
             Planner({stream.name: stream_client(connection, ref)}, settings, threads=threads)
         ) as planner:
             yield Query(kinesis, planner, shards, planner.initial_offset(TrimHorizon()))
-    del environ["AWS_CA_BUNDLE"]
 
 
 def _plot(busy: Mapping[int, Cost], idle: Mapping[int, Cost]) -> Plot:

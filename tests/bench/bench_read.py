@@ -6,24 +6,22 @@ Reading in Spark to `noop`, over HTTPS: ours in JSON and in CBOR, a source writt
 
 from __future__ import annotations
 
-import os
 import statistics
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.bench.by_hand import ByHandSource
-from tests.bench.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Note, Plot, Row, one_core, show
 from tests.bench.process_tree import cpu_s
 from tests.bench.raw_reader import RawReader
 from tests.bench.read_steps import measure_steps, steps_table
 from tests.bench.ready_source import ReadySource
-from tests.support.certificates import make_certificate
-from tests.support.spark_harness import start_session
+from tests.bench.server import Server, TlsFiles, trusted_certificate
+from tests.bench.sessions import spark_session
+from tests.support.streams import KEY_ID, SECRET
 
 TURNS = 5
 WARM_UP = 1
@@ -32,8 +30,6 @@ SHARDS = 16
 SHARDS_BY_HAND = 2
 """A share of the shards takes the source by hand as long as all of them take ours, so fixed costs have the same weight."""
 US = "us of CPU per record"
-SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes the settings that make sessions start fast in tests."""
 
 
 WHY = """\
@@ -95,30 +91,29 @@ class Measured:
     def median(self, contender: str) -> float:
         return float(statistics.median(getattr(spent, contender) for spent in self.turns))
 
+    def pairs(self, ours: str, theirs: str) -> Iterator[tuple[float, float]]:
+        """Yield the costs of two contenders in each turn."""
+        return ((getattr(spent, ours), getattr(spent, theirs)) for spent in self.turns)
+
 
 def run() -> list[Finding]:
-    with one_core(), tempfile.TemporaryDirectory() as folder:
-        tls = make_certificate(Path(folder))
-        os.environ["AWS_CA_BUNDLE"] = str(tls[0])  # the workers inherit it
-        spark = start_session(Path(folder), config=SESSION)
-        try:
-            for source in (ByHandSource, ReadySource):
-                spark.dataSource.register(source)
-            measured = {case: _measure(spark, case, tls) for case in CASES}
-        finally:
-            spark.stop()
-    steps = Note(
-        f"Of that, a page takes:\n\n{steps_table({case.name: found.steps for case, found in measured.items()})}"
-    )
-    return [*_rows(measured), _plot(measured), steps, Note(WHY)]
+    with one_core(), trusted_certificate() as tls, spark_session(ByHandSource, ReadySource) as (spark, _):
+        measured = {case: _measure(spark, case, tls) for case in CASES}
+    steps = steps_table({case.name: found.steps for case, found in measured.items()})
+    return [
+        *_rows(measured),
+        _plot(measured),
+        Note(f"Of that, a page takes:\n\n{steps}"),
+        Note(WHY),
+    ]
 
 
-def _measure(spark: SparkSession, case: Case, tls: tuple[Path, Path]) -> Measured:
-    with CannedKinesis(case.stream, tls=tls) as kinesis:
-        contenders = _Contenders(spark, case.stream, kinesis, tls[0])
+def _measure(spark: SparkSession, case: Case, tls: TlsFiles) -> Measured:
+    with canned_kinesis(case.stream, tls=tls) as kinesis:
+        contenders = _Contenders(spark, case.stream, kinesis, tls)
         contenders.check()
         turns = [contenders.turn() for _ in range(WARM_UP + TURNS)][WARM_UP:]
-        return Measured(turns, measure_steps(contenders.options(), tls[0], case.stream))
+        return Measured(turns, measure_steps(contenders.options(), tls, case.stream))
 
 
 @frozen
@@ -127,8 +122,8 @@ class _Contenders:
 
     spark: SparkSession
     stream: CannedStream
-    kinesis: CannedKinesis
-    certificate: Path
+    kinesis: Server
+    tls: TlsFiles
 
     def check(self) -> None:
         """Check that each of them reads the whole stream. This also warms them up."""
@@ -176,7 +171,7 @@ class _Contenders:
         return self.spark.read.format("ready").options(**sizes).load()
 
     def _raw_us(self) -> float:
-        with RawReader(self.kinesis.port, self.certificate) as raw:
+        with RawReader(self.kinesis.port, self.tls[0]) as raw:
             spent_s = raw.read_shards(self.stream.shards)
         return spent_s / self.stream.total_rows * 1e6
 
@@ -185,8 +180,8 @@ class _Contenders:
             "streamName": self.stream.name,
             "region": self.stream.region,
             "endpointUrl": self.kinesis.endpoint_url,
-            "awsAccessKeyId": "AKIAEXAMPLE",
-            "awsSecretKey": "example-secret",
+            "awsAccessKeyId": KEY_ID,
+            "awsSecretKey": SECRET,
         }
 
 
@@ -196,15 +191,13 @@ def _rows(measured: dict[Case, Measured]) -> Iterator[Row]:
         medians = found.median("ours"), found.median("by_hand")
         yield Row("read in Spark, against by hand", case.name, US, *medians, ratio, case.target)
     for case, found in measured.items():
-        ratio = statistics.median(spent.ours / spent.floor for spent in found.turns)
         target = None if case.stream.user_records else 1.5  # the floor does not unpack aggregates
-        medians = found.median("ours"), found.median("floor")
-        yield Row("read in Spark, against the floor", case.name, US, *medians, ratio, target, is_cost=True)
+        turns = found.pairs("ours", "floor")
+        yield Row.of("read in Spark, against the floor", case.name, US, turns, target, is_cost=True)
     for case, found in measured.items():
-        ratio = statistics.median(spent.cbor / spent.ours for spent in found.turns)
         target = 0.85 if case.stream.record_bytes == 10_000 else None
-        medians = found.median("cbor"), found.median("ours")
-        yield Row("read in Spark in CBOR, against JSON", case.name, US, *medians, ratio, target, is_cost=True)
+        turns = found.pairs("cbor", "ours")
+        yield Row.of("read in Spark in CBOR, against JSON", case.name, US, turns, target, is_cost=True)
 
 
 def _plot(measured: dict[Case, Measured]) -> Plot:

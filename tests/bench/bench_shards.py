@@ -6,15 +6,12 @@ Many shards in one task over HTTPS: pages per second of one process when each ca
 
 from __future__ import annotations
 
-import os
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -28,9 +25,9 @@ from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurre
 from kinesis_core.reading.arrow import BatchBuilder
 from kinesis_credentials import StaticKeys
 from tests.bench.bench_decode import SCHEMA, STREAM, user_batch
-from tests.bench.canned import CannedKinesis, CannedStream, number_at
+from tests.bench.canned import CannedStream, canned_kinesis, number_at
 from tests.bench.harness import Finding, Note, Plot, Row, show
-from tests.support.certificates import make_certificate
+from tests.bench.server import trusted_certificate
 
 LATENCY_S = 0.02
 SHARDS = (1, 4, 8, 16, 32, 64)
@@ -115,16 +112,10 @@ def run() -> list[Finding]:
     stream = CannedStream(
         shards=max(SHARDS), pages=PAGES, records=PAGE_RECORDS, record_bytes=RECORD_BYTES, name=STREAM
     )
-    with tempfile.TemporaryDirectory() as folder:
-        tls = make_certificate(Path(folder))
-        os.environ["AWS_CA_BUNDLE"] = str(tls[0])
-        try:
-            with CannedKinesis(stream, latency_s=LATENCY_S, tls=tls) as kinesis:
-                boto = _boto(kinesis.endpoint_url)
-                rows = [_against_boto3(Task.of(kinesis.endpoint_url, shards), boto) for shards in SHARDS]
-                return [*rows, _against_what_is_asked(rows), _plot(kinesis.endpoint_url), Note(WHY_THREADS)]
-        finally:
-            del os.environ["AWS_CA_BUNDLE"]
+    with trusted_certificate() as tls, canned_kinesis(stream, latency_s=LATENCY_S, tls=tls) as kinesis:
+        boto = _boto(kinesis.endpoint_url)
+        rows = [_against_boto3(Task.of(kinesis.endpoint_url, shards), boto) for shards in SHARDS]
+        return [*rows, _against_what_is_asked(rows), _plot(kinesis.endpoint_url), Note(WHY_THREADS)]
 
 
 def _boto(endpoint_url: str) -> Any:
@@ -147,21 +138,14 @@ def _against_boto3(task: Task, boto: Any) -> Row:
         )
         for _ in range(TURNS + 1)
     ][1:]  # the first turn opens the connections
-    return Row(
-        "shards in one task, against boto3 in as many threads",
-        f"{task.shards} shards" if task.shards > 1 else "1 shard",
-        CALLS_PER_S,
-        statistics.median(ours for ours, _ in turns),
-        statistics.median(theirs for _, theirs in turns),
-        statistics.median(ours / theirs for ours, theirs in turns),
-        None,
-    )
+    case = f"{task.shards} shards" if task.shards > 1 else "1 shard"
+    return Row.of("shards in one task, against boto3 in as many threads", case, CALLS_PER_S, turns)
 
 
 def _against_what_is_asked(rows: list[Row]) -> Row:
     ours = rows[SHARDS.index(ASKED_SHARDS)].ours
     group, case = "shards in one task, against what is asked for", f"{ASKED_SHARDS} shards"
-    return Row(group, case, CALLS_PER_S, ours, ASKED_CALLS_PER_S, ours / ASKED_CALLS_PER_S, 1)
+    return Row.of(group, case, CALLS_PER_S, [(ours, ASKED_CALLS_PER_S)], 1)
 
 
 def _plot(endpoint_url: str) -> Plot:

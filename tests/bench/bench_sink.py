@@ -7,11 +7,7 @@ work, record batches against rows, and the memory of a task with a slow server.
 
 from __future__ import annotations
 
-import statistics
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +18,7 @@ from kinesis_emulator.requests import Request
 from tests.bench.compared_sinks import ArrowSink, HandSink, RowSink
 from tests.bench.floor_sink import FloorSink
 from tests.bench.harness import Finding, Note, Row, one_core, show
-from tests.support.spark_harness import start_session
+from tests.bench.sessions import spark_session
 
 GROUP = "Sink in Spark"
 ROWS = {100: 200_000, 1000: 50_000}
@@ -47,27 +43,16 @@ sockets. No list is made of the Arrow columns.
 SLOW_ROWS, SLOW_BYTES = 1_000_000, 1000
 SLOW_RESPONSE_S = 0.1
 MEMORY_MB = 200
-_OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test", "streamName": "orders"}
+SINKS = (ArrowSink, RowSink, HandSink, FloorSink)
 
 
 def run() -> list[Finding]:
-    with one_core(), tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
-        bench = _Bench(spark, Path(directory))
+    with one_core(), spark_session(*SINKS, master="local[1]", config={}) as session:
+        bench = _Bench(*session)
         rows = [bench.compare(*case) for case in CASES]
     # In a session of its own: the peak memory of a worker is that of all its tasks.
-    with tempfile.TemporaryDirectory() as directory, _session(Path(directory)) as spark:
-        return [*rows, *_Bench(spark, Path(directory)).memory(), Note(PROFILE)]
-
-
-@contextmanager
-def _session(directory: Path) -> Iterator[SparkSession]:
-    spark = start_session(directory, master="local[1]")
-    for sink in (ArrowSink, RowSink, HandSink, FloorSink):
-        spark.dataSource.register(sink)
-    try:
-        yield spark
-    finally:
-        spark.stop()
+    with spark_session(*SINKS, master="local[1]", config={}) as session:
+        return [*rows, *_Bench(*session).memory(), Note(PROFILE)]
 
 
 class _Task(NamedTuple):
@@ -85,20 +70,16 @@ class _Bench:
 
     def compare(self, sink: str, name: str, size: int, aggregated: bool, target: float | None) -> Row:
         turns = [self._turn(sink, size, aggregated) for _ in range(REPEAT)]
-        ratio = statistics.median(its_s / our_s for our_s, its_s in turns)
         case = f"Arrow vs. {name}, {'aggregated' if aggregated else 'plain'}, {size} B"
-        ours, theirs = (ROWS[size] / statistics.median(spent_s) for spent_s in zip(*turns, strict=True))
-        return Row(GROUP, case, "rows/s and core", ours, theirs, ratio, target)
+        rates = [(ROWS[size] / our_s, ROWS[size] / its_s) for our_s, its_s in turns]
+        return Row.of(GROUP, case, "rows/s and core", rates, target)
 
     def _turn(self, sink: str, size: int, aggregated: bool) -> tuple[float, float]:
         """Return the CPU seconds of a task of our sink, and of the other *sink*."""
         our_s, its_s = 0.0, 0.0
         with EmulatorProcess({"orders": 4}) as emulator:  # a new one, because it stores everything
-            where = {"endpointUrl": emulator.endpoint_url, "aggregationEnabled": str(aggregated)}
-            for rows in (
-                1,
-                ROWS[size],
-            ):  # first what a worker does once: imports and connecting
+            where = {**emulator.spark_options, "aggregationEnabled": str(aggregated)}
+            for rows in (1, ROWS[size]):  # first what a worker does once: imports and connecting
                 our_s = self._write("arrow-sink", rows, size, where).spent_s
                 its_s = self._write(sink, rows, size, where).spent_s
         return our_s, its_s
@@ -107,16 +88,15 @@ class _Bench:
         """Return the memory of a task of a million rows with a server that responds slowly."""
         with Emulator(settings=Settings(limits=Limits.unlimited(), fault=_respond_slowly)) as emulator:
             emulator.create_stream("orders", 1)
-            where = {"endpointUrl": emulator.endpoint_url}
+            where = emulator.spark_options
             self._write("arrow-sink", 1, SLOW_BYTES, where)  # loads everything in the worker
             task = self._write("arrow-sink", SLOW_ROWS, SLOW_BYTES, where)
         idle_mb, peak_mb = task.idle_bytes / 1e6, task.peak_bytes / 1e6
-        added_mb = peak_mb - idle_mb
         case = f"a task of {SLOW_ROWS:,} x 1 KB"
         limit = f"MB, limit {MEMORY_MB}"
         return [
-            Row(GROUP, f"{case} adds", limit, added_mb, MEMORY_MB, added_mb / MEMORY_MB, 1.0, is_cost=True),
-            Row(GROUP, f"{case}, its worker", "MB, vs. idle", peak_mb, idle_mb, peak_mb / idle_mb, None),
+            Row.cost(GROUP, f"{case} adds", limit, peak_mb - idle_mb, MEMORY_MB, 1.0),
+            Row.cost(GROUP, f"{case}, its worker", "MB, vs. idle", peak_mb, idle_mb),
         ]
 
     def _write(self, sink: str, rows: int, size: int, where: dict[str, str]) -> _Task:
@@ -124,10 +104,8 @@ class _Bench:
         self._notes.unlink(missing_ok=True)
         data = f"rpad(cast(id as string), {size}, 'x') as data"
         frame = self._spark.range(0, rows, 1, 1).selectExpr(data, "cast(id % 1000 as string) as partitionKey")
-        writer = frame.write.format(sink).options(
-            **_OPTIONS, **where, notes=str(self._notes), recordTtlMs="10 m"
-        )
-        writer.mode("append").save()
+        options = {**where, "streamName": "orders", "notes": str(self._notes), "recordTtlMs": "10 m"}
+        frame.write.format(sink).options(**options).mode("append").save()
         spent_s, idle_bytes, peak_bytes = self._notes.read_text().split()
         return _Task(float(spent_s), int(idle_bytes), int(peak_bytes))
 

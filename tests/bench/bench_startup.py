@@ -8,11 +8,10 @@ Each figure is the CPU time of a new process. Two processes that follow each oth
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 
-from tests.bench.canned import CannedKinesis, CannedStream
+from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Row, show
 
 GROUP = "Start-up"
@@ -62,39 +61,23 @@ def run() -> list[Finding]:
 
 
 def _importing(package: str, first: str) -> Row:
-    ours, theirs, ratio = _compare(first, f"import {package}", FLOOR)
     target = TARGET if package == "spark_kinesis_source" else None
-    where = " in a worker" if first else ""
-    case = f"import {package}{where}"
-    return Row(GROUP, case, "ms, vs. pyarrow and botocore", ours, theirs, ratio, target, is_cost=True)
+    case = f"import {package}{' in a worker' if first else ''}"
+    turns = _turns(first, f"import {package}", FLOOR)
+    return Row.of(GROUP, case, "ms, vs. pyarrow and botocore", turns, target, is_cost=True)
 
 
 def _first_task() -> Row:
-    with CannedKinesis(CannedStream(records=1)) as kinesis:
-        where = f"URL = {kinesis.endpoint_url!r}\n"
-        ours, theirs, ratio = _compare(
-            f"{WORKER}\n{where}", f"{OURS}\nassert rows == 1", f"{BY_HAND}\nassert rows == 1"
-        )
-    return Row(
-        GROUP,
-        "a worker's first record, with all imports",
-        "ms, vs. boto3 by hand",
-        ours,
-        theirs,
-        ratio,
-        None,
-        is_cost=True,
-    )
+    with canned_kinesis(CannedStream(records=1)) as kinesis:
+        first = f"{WORKER}\n\nURL = {kinesis.endpoint_url!r}\n"
+        turns = _turns(first, f"{OURS}\nassert rows == 1", f"{BY_HAND}\nassert rows == 1")
+    case = "a worker's first record, with all imports"
+    return Row.of(GROUP, case, "ms, vs. boto3 by hand", turns, is_cost=True)
 
 
-def _compare(first: str, ours: str, theirs: str) -> tuple[float, float, float]:
-    """Return the medians of both in ms and of their ratio. Each runs after *first* in new processes, in turns."""
-    turns = [(_cpu_ms(first, ours), _cpu_ms(first, theirs)) for _ in range(TURNS)]
-    return (
-        statistics.median(mine for mine, _ in turns),
-        statistics.median(its for _, its in turns),
-        statistics.median(mine / its for mine, its in turns),
-    )
+def _turns(first: str, ours: str, theirs: str) -> list[tuple[float, float]]:
+    """Return what both take in ms. Each runs after *first* in new processes."""
+    return [(_cpu_ms(first, ours), _cpu_ms(first, theirs)) for _ in range(TURNS)]
 
 
 def _cpu_ms(first: str, code: str) -> float:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_emulator import Emulator, Limits, Settings
 from tests.bench.empty_source import EmptySource
 from tests.bench.harness import Row, show
-from tests.support.spark_harness import start_session
+from tests.bench.sessions import PRODUCTION, spark_session
 from tests.support.streams import StreamUnderTest
 
 TASKS = 64
 TURNS = 5
 WARM_UP = 2
-SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes the settings that make sessions start fast in tests."""
 WAYS = {"TCP": {}, "Unix sockets": {"spark.python.unix.domain.socket.enabled": "true"}}
 """How Spark communicates with its Python workers. Unix sockets are an option from Spark 4.1 on."""
 Load = Callable[[SparkSession], DataFrame]
@@ -40,11 +36,10 @@ def _compare(stream: StreamUnderTest, way: str) -> Iterator[Row]:
     for freeze in (True, False):
         ours_s = _time(_loader(stream, freeze), WAYS[way])
         case = f"{way}, heap {'frozen' if freeze else 'not frozen'}"
-        yield Row("Spark task", case, "tasks/s", TASKS / ours_s, TASKS / empty_s, empty_s / ours_s, None)
+        yield Row.of("Spark task", case, "tasks/s", [(TASKS / ours_s, TASKS / empty_s)])
 
 
 def _load_empty(spark: SparkSession) -> DataFrame:
-    spark.dataSource.register(EmptySource)
     return spark.read.format("empty").option("tasks", TASKS).load()
 
 
@@ -59,13 +54,9 @@ def _time(load: Load, config: dict[str, str]) -> float:
 
     All queries of a session share its workers, and a frozen heap stays frozen.
     """
-    with tempfile.TemporaryDirectory() as directory:
-        spark = start_session(Path(directory), config={**SESSION, **config})
-        try:
-            frame = load(spark)
-            return statistics.median([_run_tasks(frame) for _ in range(WARM_UP + TURNS)][WARM_UP:])
-        finally:
-            spark.stop()
+    with spark_session(EmptySource, config={**PRODUCTION, **config}) as (spark, _):
+        frame = load(spark)
+        return statistics.median([_run_tasks(frame) for _ in range(WARM_UP + TURNS)][WARM_UP:])
 
 
 def _run_tasks(frame: DataFrame) -> float:

@@ -3,38 +3,30 @@ A Kinesis with one stream, whose responses are made before the first call, so th
 
 It serves DescribeStreamSummary, ListShards, GetShardIterator and GetRecords in JSON and CBOR, without checks and limits. A
 call takes it about 50 us, since it has no parser, router or checks.
-
-    python -m tests.bench.canned '{"shards": 16}'
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import random
 import re
-import socket
-import ssl
-import subprocess
-import sys
 import threading
 import time
-from argparse import ArgumentParser
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from email.utils import formatdate
 from itertools import accumulate, islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from kinesis_emulator import cbor
 from kinesis_emulator.wire_formats import CBOR, JSON, BodyFormat
+from tests.bench.server import Server, TlsFiles, response, serving
 from tests.support.aggregates import aggregate
 
-ROOT = Path(__file__).parents[2]
 MAX_PAGE_RECORDS, MAX_PAGE_BYTES = 10_000, 10 * 1024 * 1024
 KEYS = 50
 """Partition keys in an aggregate."""
@@ -50,9 +42,9 @@ _ITERATOR_CHARS = 220
 _HASH_KEYS = 2**128
 _ARRAY, _MAP = 4, 5
 """CBOR's numbers of these types."""
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _TARGET = re.compile(rb"\r\nx-amz-target: *Kinesis_20131202\.(\w+)", re.IGNORECASE)
 _CBOR = re.compile(rb"\r\ncontent-type: *application/(x-amz-)?cbor", re.IGNORECASE)
+_FACTS = b"Date: %b\r\nx-amzn-RequestId: 00000000-0000-0000-0000-000000000000\r\n"
 _UNKNOWN = b'{"__type":"UnknownOperationException","message":"This action is not canned."}'
 Json = dict[str, Any]
 
@@ -111,53 +103,11 @@ class CannedStream:
                 yield chance.randbytes(self.record_bytes)
 
 
-class CannedKinesis:
-    """
-    The server in a child process; a context manager.
-
-        with CannedKinesis(CannedStream(shards=4, pages=10), latency_s=0.02) as kinesis:
-            client = boto3.client("kinesis", endpoint_url=kinesis.endpoint_url, ...)
-
-    Args:
-        stream: The stream to serve.
-        latency_s: The duration of each call in seconds.
-        tls: The files of a certificate and its key, to serve HTTPS.
-    """
-
-    def __init__(
-        self, stream: CannedStream, *, latency_s: float = 0.0, tls: tuple[Path, Path] | None = None
-    ) -> None:
-        files = [] if tls is None else ["--tls", *map(str, tls)]
-        self._command = [json.dumps(asdict(stream)), f"--latency-s={latency_s}", *files]
-
-    def __enter__(self) -> CannedKinesis:
-        self._child = subprocess.Popen(
-            [sys.executable, "-m", "tests.bench.canned", *self._command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            start_new_session=True,  # Ctrl-C is for the benchmark, which ends it
-        )
-        self.pid = self._child.pid
-        self.endpoint_url = self._line()
-        self.port = int(self.endpoint_url.rpartition(":")[2])
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._child.communicate()
-
-    def calls(self) -> dict[str, int]:
-        """Return how often each action was called so far. The counts are approximate when calls overlap."""
-        assert self._child.stdin is not None
-        self._child.stdin.write("\n")
-        self._child.stdin.flush()
-        calls: dict[str, int] = json.loads(self._line())
-        return calls
-
-    def _line(self) -> str:
-        assert self._child.stdout is not None
-        return self._child.stdout.readline().rstrip()
+def canned_kinesis(
+    stream: CannedStream, *, latency_s: float = 0.0, tls: TlsFiles | None = None
+) -> AbstractContextManager[Server]:
+    """Serve *stream*. Each call takes *latency_s*, and more time for its own work."""
+    return serving(CannedResponses, stream, latency_s, tls=tls)
 
 
 class RecordFormat(Protocol):
@@ -267,15 +217,18 @@ class ShardLog:
         return self._pages[page][ends[first] : ends[last] - len(self.written.between)], reached, behind_ms
 
 
-class Responses:
+class CannedResponses:
     """
-    Bodies of successful responses by action.
+    Responses by action.
 
     The constructor writes the records in JSON. The first call in CBOR writes them in CBOR; a reader's first call is one for an iterator.
     """
 
-    def __init__(self, stream: CannedStream, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, stream: CannedStream, latency_s: float = 0.0, clock: Callable[[], float] = time.time
+    ) -> None:
         self._stream = stream
+        self._latency_s = latency_s
         self._clock = clock
         self._started_s = clock()
         self._log = ShardLog(stream, self._started_s, JsonRecords())
@@ -290,15 +243,27 @@ class Responses:
             "DescribeStreamSummary": self._describe_stream_summary,
         }
 
-    def response(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> bytes | None:
-        """Return the body of the response, in the format of the request; None for an action that is not canned."""
+    def respond(self, head: bytes, body: bytes) -> bytes:
+        target = _TARGET.search(head)
+        wire_format = CBOR if _CBOR.search(head) else JSON
+        found = self.body(target[1].decode(), body, wire_format) if target else None
+        if self._latency_s:
+            time.sleep(self._latency_s)
+        facts = _FACTS % formatdate(usegmt=True).encode()
+        if found is None:
+            unknown = response(wire_format.encode(_UNKNOWN), wire_format.content_type, facts)
+            return unknown.replace(b"200 OK", b"400 Bad Request", 1)
+        return response(found, wire_format.content_type, facts)
+
+    def body(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> bytes | None:
+        """Return the body of a response, in the format of the request; None for an action that is not canned."""
         self.calls[action] += 1
         params = wire_format.decode(request)
         log = self._log if wire_format is JSON else self._in_cbor()
         if action == "GetRecords":
             return self._get_records(params, log)
-        response = self._responses.get(action)
-        return None if response is None else wire_format.encode(json.dumps(response(params)).encode())
+        respond = self._responses.get(action)
+        return None if respond is None else wire_format.encode(json.dumps(respond(params)).encode())
 
     def _in_cbor(self) -> ShardLog:
         with self._cbor_lock:
@@ -361,84 +326,3 @@ class Responses:
 
 def _iterator(shard: str, index: int) -> str:
     return f"{shard}.{index}.".ljust(_ITERATOR_CHARS, "A")
-
-
-class Server:
-    """Serves *responses* on a port of 127.0.0.1, each one after *latency_s*, with a thread per connection."""
-
-    def __init__(self, responses: Responses, latency_s: float, tls: ssl.SSLContext | None) -> None:
-        self._responses = responses
-        self._latency_s = latency_s
-        self._tls = tls
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        port = self._listener.getsockname()[1]
-        self.endpoint_url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            connection, _ = self._listener.accept()
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), contextlib.closing(self._secure(connection)) as secured:
-            received = b""
-            while (request := _receive(secured, received)) is not None:
-                head, body, received = request
-                secured.sendall(self._response(head, body))
-
-    def _secure(self, connection: socket.socket) -> socket.socket:
-        return connection if self._tls is None else self._tls.wrap_socket(connection, server_side=True)
-
-    def _response(self, head: bytes, request: bytes) -> bytes:
-        target = _TARGET.search(head)
-        wire_format = CBOR if _CBOR.search(head) else JSON
-        body = self._responses.response(target[1].decode(), request, wire_format) if target else None
-        if self._latency_s:
-            time.sleep(self._latency_s)
-        status = b"200 OK"
-        if body is None:
-            status, body = b"400 Bad Request", wire_format.encode(_UNKNOWN)
-        return (
-            b"HTTP/1.1 %b\r\nContent-Type: %b\r\nDate: %b\r\n"
-            b"x-amzn-RequestId: 00000000-0000-0000-0000-000000000000\r\nContent-Length: %d\r\n\r\n%b"
-        ) % (status, wire_format.content_type.encode(), formatdate(usegmt=True).encode(), len(body), body)
-
-
-def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, bytes] | None:
-    """Return head and body of the next request, and the bytes after it; None when the client has closed the connection."""
-    while True:
-        head, end, rest = received.partition(b"\r\n\r\n")
-        if end:
-            length = _LENGTH.search(head)
-            size = int(length[1]) if length else 0
-            if len(rest) >= size:
-                return head, rest[:size], rest[size:]
-        more = connection.recv(64 * 1024)
-        if not more:
-            return None
-        received += more
-
-
-def main() -> None:
-    """Serve until the standard input ends, as it does when the parent ends. Each line of it asks for the counts of calls."""
-    parser = ArgumentParser()
-    parser.add_argument("stream", type=json.loads)
-    parser.add_argument("--latency-s", type=float, default=0.0)
-    parser.add_argument("--tls", nargs=2)
-    options = parser.parse_args()
-    tls = None
-    if options.tls:
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(*options.tls)
-    responses = Responses(CannedStream(**options.stream))
-    sys.stdout.write(f"{Server(responses, options.latency_s, tls).endpoint_url}\n")
-    sys.stdout.flush()
-    for _ in sys.stdin:
-        sys.stdout.write(json.dumps(responses.calls) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -7,17 +7,22 @@ A module `bench_<name>` has a function `run` that returns its findings in the or
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
 TURN_S = 0.2
+TURNS = 9
+RECORDS_PER_CPU_S = "records per CPU second"
+T = TypeVar("T")
 
 
 @frozen
@@ -36,6 +41,29 @@ class Row:
     ratio: float
     target: float | None
     is_cost: bool = False
+
+    @staticmethod
+    def of(
+        group: str,
+        case: str,
+        metric: str,
+        turns: Iterable[tuple[float, float]],
+        target: float | None = None,
+        *,
+        is_cost: bool = False,
+    ) -> Row:
+        """Return the medians of both sides over *turns*, and that of the ratio of neighbouring turns."""
+        pairs = [*turns]
+        ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
+        ratio = statistics.median(mine / its for mine, its in pairs)
+        return Row(group, case, metric, ours, theirs, ratio, target, is_cost)
+
+    @staticmethod
+    def cost(
+        group: str, case: str, metric: str, ours: float, theirs: float, target: float | None = None
+    ) -> Row:
+        """Return a line where lower is better."""
+        return Row(group, case, metric, ours, theirs, ours / theirs, target, is_cost=True)
 
     @property
     def met(self) -> bool:
@@ -73,33 +101,37 @@ class Note:
 Finding: TypeAlias = Row | Plot | Note
 
 
-@frozen
-class Measurement:
-    """Medians of the CPU seconds per call of each side, and of the ratio of neighbouring turns."""
-
-    ours_s: float
-    theirs_s: float
-    ratio: float
-
-    def row(self, group: str, case: str, work: float, metric: str, target: float | None) -> Row:
-        """Return the line of the report, for calls that each did *work* units of *metric*."""
-        return Row(group, case, metric, work / self.ours_s, work / self.theirs_s, self.ratio, target)
-
-
-def measure(ours: Callable[[], object], contender: Callable[[], object], repeat: int) -> Measurement:
+def measure(
+    group: str,
+    case: str,
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    work: float,
+    target: float | None = None,
+    metric: str = RECORDS_PER_CPU_S,
+) -> Row:
     """
-    Time both sides in turns, *repeat* times each.
+    Time both sides in turns, and return the line for calls that each do *work* units of *metric*.
 
     Each turn lasts about `TURN_S`, with as many calls as that takes, so a machine that is slow for a while slows both.
-    The ratio is that of neighbouring turns.
     """
-    our_calls, their_calls = _calls_a_turn(ours), _calls_a_turn(contender)
-    turns = [(_turn(ours, our_calls), _turn(contender, their_calls)) for _ in range(repeat)]
-    return Measurement(
-        statistics.median(mine_s for mine_s, _ in turns),
-        statistics.median(theirs_s for _, theirs_s in turns),
-        statistics.median(theirs_s / mine_s for mine_s, theirs_s in turns),
-    )
+    our_calls, their_calls = _calls_a_turn(ours), _calls_a_turn(theirs)
+    turns = [(_turn(ours, our_calls), _turn(theirs, their_calls)) for _ in range(TURNS)]
+    return Row.of(group, case, metric, [(work / mine_s, work / its_s) for mine_s, its_s in turns], target)
+
+
+def compare_batches(
+    group: str,
+    case: str,
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    records: int,
+    target: float | None,
+) -> Row:
+    """Return the line for calls that must build the same batches of so many records."""
+    if ours() != theirs():
+        raise AssertionError("both must build the same batches")
+    return measure(group, case, ours, theirs, records, target)
 
 
 def _calls_a_turn(work: Callable[[], object]) -> int:
@@ -134,6 +166,18 @@ def one_core() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, cores)
+
+
+def in_own_process(work: Callable[..., T], *arguments: object) -> T:
+    """Return the result of *work* in a new process, whose memory is that of this work alone."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(work, *arguments).result()
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]], align: str = "---:") -> str:
+    """Return a table in Markdown. *align* is that of all columns but the first."""
+    rows = [head, ["---", *[align] * (len(head) - 1)], *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def rows_of(findings: Iterable[Finding]) -> list[Row]:

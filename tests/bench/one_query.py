@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -22,12 +21,10 @@ from pyspark.sql import SparkSession
 
 from tests.bench.one_row_source import OneRowSource
 from tests.bench.process_tree import processes
-from tests.support.spark_harness import start_session
+from tests.bench.sessions import spark_session
 
 SAMPLE_S = 0.05
 """Spark kills processes, and one that is killed leaves no figure, so all are looked at this often."""
-SESSION = {"spark.driver.extraJavaOptions": "", "spark.sql.codegen.wholeStage": "true"}
-"""Undoes the settings that make sessions start fast in tests."""
 ROLES = {
     "lookup_data_sources": "list data sources",
     "create_data_source": "create the source",
@@ -40,15 +37,11 @@ DAEMON, JVM = "daemons", "JVM"
 
 def main(mode: str, source: str, options: str) -> None:
     """Run the query and write the CPU seconds of each role, and the seconds of wall time."""
-    with tempfile.TemporaryDirectory() as folder:
-        spark = start_session(Path(folder), master="local[2]", config=SESSION)
-        try:
-            spark.range(1).write.format("noop").mode("overwrite").save()
-            run = {"batch": _batch, "stream": _stream}[mode]
-            time.sleep(1)  # the session's own threads come to rest
-            cost = _measure(lambda: run(spark, source, json.loads(options), Path(folder)))
-        finally:
-            spark.stop()
+    with spark_session(master="local[2]") as (spark, folder):
+        spark.range(1).write.format("noop").mode("overwrite").save()
+        run = {"batch": _batch, "stream": _stream}[mode]
+        time.sleep(1)  # the session's own threads come to rest
+        cost = _measure(lambda: run(spark, source, json.loads(options), folder))
     sys.stdout.write(json.dumps(cost) + "\n")
 
 

@@ -6,7 +6,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,7 +20,9 @@ from kinesis_core.reading import DEFAULT_COLUMNS, PollingRangeReader, ReadSettin
 from kinesis_core.reading.arrow import BatchBuilder
 from spark_kinesis_source.options import SourceOptions
 from tests.bench.canned import CannedStream
+from tests.bench.harness import table
 from tests.bench.raw_reader import RawReader
+from tests.bench.server import TlsFiles
 
 MAX_RECORDS = 10_000
 TURNS = 5
@@ -37,7 +38,7 @@ SETTINGS = ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=1e12)
 """With the rates of Kinesis it would only wait."""
 
 
-def measure_steps(options: Mapping[str, str], certificate: Path, stream: CannedStream) -> list[float]:
+def measure_steps(options: Mapping[str, str], tls: TlsFiles, stream: CannedStream) -> list[float]:
     """
     Return the microseconds of CPU per (user) record for each of `STEPS`.
 
@@ -64,7 +65,7 @@ def measure_steps(options: Mapping[str, str], certificate: Path, stream: CannedS
         for shard_range, page in read_concurrently(groups, polling, SETTINGS.threads, SystemClock()):
             builder.build(page, stream.name, shard_range.shard_id)
 
-    with RawReader(urlsplit(options["endpointUrl"]).port or 443, certificate) as raw:
+    with RawReader(urlsplit(options["endpointUrl"]).port or 443, tls[0]) as raw:
         steps: tuple[Callable[[], object], ...] = (
             lambda: [call(request) for request in requests],
             lambda: [raw.call("GetRecords", {"ShardIterator": iterator}) for iterator in iterators],
@@ -92,11 +93,10 @@ def _iterators(api: BotoStreamApi) -> Iterator[str]:
 
 def steps_table(measured: dict[str, list[float]]) -> str:
     """Return a table with a column for each size."""
-    lines = [["us of CPU per record", *measured], ["---", *("---:" for _ in measured)]]
-    lines += [
-        [step, *(f"{steps[index]:.2f}" for steps in measured.values())] for index, step in enumerate(STEPS)
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(
+        ["us of CPU per record", *measured],
+        ([step, *(f"{steps[i]:.2f}" for steps in measured.values())] for i, step in enumerate(STEPS)),
+    )
 
 
 def _spent_s(work: Callable[[], object]) -> float:

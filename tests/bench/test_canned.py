@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ import pytest
 from kinesis_core import PlanSettings, ReadSettings, Stream, WireFormat
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import ManualClock, wire_formats
-from tests.bench.canned import CannedKinesis, CannedStream, Responses, number_at
-from tests.support.certificates import make_certificate
+from tests.bench.canned import CannedResponses, CannedStream, canned_kinesis, number_at
+from tests.bench.server import trusted_certificate
 
 Json = dict[str, Any]
 SHARD = "shardId-000000000001"
@@ -23,21 +22,24 @@ LIVE = CannedStream(records=100, records_per_s=10.0)
 
 
 def call(
-    responses: Responses, action: str, written: wire_formats.BodyFormat = wire_formats.JSON, **request: Any
+    responses: CannedResponses,
+    action: str,
+    written: wire_formats.BodyFormat = wire_formats.JSON,
+    **request: Any,
 ) -> Json:
-    body = responses.response(action, written.encode(json.dumps(request).encode()), written)
+    body = responses.body(action, written.encode(json.dumps(request).encode()), written)
     assert body is not None
     return written.decode(body)
 
 
-def iterator(responses: Responses, kind: str, **start: Any) -> str:
+def iterator(responses: CannedResponses, kind: str, **start: Any) -> str:
     return str(
         call(responses, "GetShardIterator", ShardId=SHARD, ShardIteratorType=kind, **start)["ShardIterator"]
     )
 
 
 def pages(
-    responses: Responses, written: wire_formats.BodyFormat, limit: int, kind: str, **start: Any
+    responses: CannedResponses, written: wire_formats.BodyFormat, limit: int, kind: str, **start: Any
 ) -> list[list[Json]]:
     """Return the pages up to the tip, and the empty one after it."""
     found: list[list[Json]] = [[{}]]
@@ -55,7 +57,7 @@ def test_a_canned_stream_is_read_to_its_tip(user_records: int, wire_format: Wire
     """Planner and reader find every record of every shard once, with the given size. The next plan is at the end."""
     canned = CannedStream(shards=3, pages=4, records=50, record_bytes=60, user_records=user_records)
     with (
-        CannedKinesis(canned) as kinesis,
+        canned_kinesis(canned) as kinesis,
         Stream.open(
             canned.name,
             region=canned.region,
@@ -78,7 +80,7 @@ def test_a_canned_stream_is_read_to_its_tip(user_records: int, wire_format: Wire
 @FORMATS
 def test_a_limit_divides_pages_and_loses_nothing(written: wire_formats.BodyFormat) -> None:
     """A page has at most the requested number of records, in order. Both formats have the same records."""
-    responses = Responses(CannedStream(pages=2, records=40, record_bytes=100))
+    responses = CannedResponses(CannedStream(pages=2, records=40, record_bytes=100))
     (whole, rest, end), parts = (pages(responses, written, limit, "TRIM_HORIZON") for limit in (10_000, 33))
     assert [len(page) for page in (whole, rest, end)] == [40, 40, 0]
     assert [len(page) for page in parts] == [33, 7, 33, 7, 0]
@@ -97,7 +99,7 @@ def test_reading_begins_at_a_number_or_a_time(
     kind: str, skipped: int, written: wire_formats.BodyFormat
 ) -> None:
     """A reader may start at any record, or after it. All records arrived before the start."""
-    responses = Responses(CannedStream(pages=2, records=40, record_bytes=100))
+    responses = CannedResponses(CannedStream(pages=2, records=40, record_bytes=100))
     records = list(chain(*pages(responses, written, 10_000, "TRIM_HORIZON")))
     start = {
         "Timestamp": records[50]["ApproximateArrivalTimestamp"],
@@ -106,14 +108,11 @@ def test_reading_begins_at_a_number_or_a_time(
     assert list(chain(*pages(responses, written, 10_000, kind, **start))) == records[skipped:]
 
 
-def test_calls_are_counted_and_take_their_time_over_https(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_are_counted_and_take_their_time_over_https() -> None:
     """A client that trusts the certificate is served, and each of its calls takes the configured time. Others are refused."""
-    tls = make_certificate(tmp_path)
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(tls[0]))
     with (
-        CannedKinesis(CannedStream(records=10), latency_s=0.05, tls=tls) as kinesis,
+        trusted_certificate() as tls,
+        canned_kinesis(CannedStream(records=10), latency_s=0.05, tls=tls) as kinesis,
         Stream.open(
             "orders",
             region="us-east-1",
@@ -126,13 +125,13 @@ def test_calls_are_counted_and_take_their_time_over_https(
         calls = kinesis.calls()
         assert calls["GetRecords"] >= 1
         assert time.monotonic() - started_s >= 0.05 * (calls["ListShards"] + calls["GetRecords"])
-    assert Responses(CannedStream(records=1)).response("PutRecord", b"{}") is None
+    assert CannedResponses(CannedStream(records=1)).body("PutRecord", b"{}") is None
 
 
 def test_records_arrive_at_the_given_rate() -> None:
     """A live shard has the records that have arrived by now, up to its last one."""
     clock = ManualClock(1_700_000_000.0)
-    responses = Responses(LIVE, clock)
+    responses = CannedResponses(LIVE, clock=clock)
     start, counts = iterator(responses, "LATEST"), []
     for passed_s in (0, 1, 2, 100):
         clock.advance(passed_s)
@@ -143,7 +142,7 @@ def test_records_arrive_at_the_given_rate() -> None:
 def test_a_live_shard_reports_the_lag() -> None:
     """MillisBehindLatest is the age of the next record."""
     clock = ManualClock(1_700_000_000.0)
-    responses = Responses(LIVE, clock)
+    responses = CannedResponses(LIVE, clock=clock)
     clock.advance(2)
     page = call(responses, "GetRecords", ShardIterator=iterator(responses, "TRIM_HORIZON"), Limit=5)
     assert (len(page["Records"]), page["MillisBehindLatest"]) == (5, 1500)
@@ -151,7 +150,7 @@ def test_a_live_shard_reports_the_lag() -> None:
 
 def test_shards_are_listed_page_by_page_and_share_the_hash_keys() -> None:
     """A listing continues with its token, and covers all hash keys."""
-    responses = Responses(CannedStream(shards=2, records=1))
+    responses = CannedResponses(CannedStream(shards=2, records=1))
     first = call(responses, "ListShards", MaxResults=1)
     second = call(responses, "ListShards", NextToken=first["NextToken"])
     one, other = (page["Shards"][0]["HashKeyRange"] for page in (first, second))

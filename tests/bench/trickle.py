@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3  # type: ignore[import-untyped]
 from attrs import frozen
 from pyspark.sql import SparkSession
 
@@ -14,6 +13,7 @@ from kinesis_emulator import EmulatorProcess
 from tests.bench.harness import Row
 from tests.bench.latency_probe import Arrival, Probe, percentile
 from tests.bench.process_tree import cpu_s
+from tests.support.streams import StreamUnderTest
 
 WAITING = {"minRecordsPerTrigger": "1000", "maxTriggerDelay": "5s"}
 """More records than come during the delay, so the delay decides."""
@@ -23,8 +23,6 @@ PERIOD_S = 0.1
 WARM_UP_S = 10.0
 MEASURED_S = 25.0
 TURNS = 2
-_KEYS = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
-_OPTIONS = {"region": "us-east-1", "awsAccessKeyId": "test", "awsSecretKey": "test"}
 
 
 @frozen
@@ -44,19 +42,18 @@ def measure_trickle(spark: SparkSession, directory: Path) -> Iterator[Row]:
             for turn in range(TURNS)
         ]
     waiting, default = ([pair[i] for pair in turns] for i in range(2))
-    yield _row("CPU of the query", "share of a core", _cores(waiting), _cores(default))
-    yield _row("batches", "batches/s", _batches_a_second(waiting), _batches_a_second(default))
+    yield Row.cost(GROUP, "CPU of the query", "share of a core", _cores(waiting), _cores(default))
+    yield Row.cost(GROUP, "batches", "batches/s", _batches_a_second(waiting), _batches_a_second(default))
     for name, share in (("p50", 0.5), ("p99", 0.99)):
-        yield _row(f"put to sink, {name}", "ms", _latency_ms(waiting, share), _latency_ms(default, share))
+        mine, its = _latency_ms(waiting, share), _latency_ms(default, share)
+        yield Row.cost(GROUP, f"put to sink, {name}", "ms", mine, its)
 
 
 def _turn(
     spark: SparkSession, directory: Path, emulator: EmulatorProcess, name: str, options: dict[str, str]
 ) -> _Turn:
-    client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, **_KEYS)
-    client.create_stream(StreamName=name, ShardCount=1)
-    client.get_waiter("stream_exists").wait(StreamName=name, WaiterConfig={"Delay": 1})
-    given = {"streamName": name, "endpointUrl": emulator.endpoint_url, **_OPTIONS, **options}
+    client = StreamUnderTest(emulator.endpoint_url, name).client
+    given = {"streamName": name, **emulator.spark_options, **options}
 
     def put(data: bytes) -> None:
         client.put_record(StreamName=name, Data=data, PartitionKey="k")
@@ -85,7 +82,3 @@ def _batches_a_second(turns: list[_Turn]) -> float:
 
 def _latency_ms(turns: list[_Turn], share: float) -> float:
     return percentile([arrival.ms for turn in turns for arrival in turn.arrivals], share)
-
-
-def _row(case: str, metric: str, waiting: float, default: float) -> Row:
-    return Row(GROUP, case, metric, waiting, default, waiting / default, None, is_cost=True)

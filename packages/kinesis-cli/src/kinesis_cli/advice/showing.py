@@ -12,8 +12,8 @@ from rich.text import Text
 from kinesis_cli.advice.judge import Recommendation
 from kinesis_cli.advice.report import Report, busiest_keys, key_shares
 from kinesis_cli.advice.words import AwsCli, explain
-from kinesis_cli.output import WholeLine, WholeTable, show_count
-from kinesis_cli.traffic import Sample, add_up, rate_cells, rates_json, show_key, total_line
+from kinesis_cli.output import WholeLine, WholeTable, new_table, show_number
+from kinesis_cli.traffic import RATES, Sample, add_up, rate_cells, rates_json, show_key, total_line
 from kinesis_core.model import Shard
 
 _SHARDS = 10
@@ -41,17 +41,13 @@ def draw(report: Report, calls: AwsCli, keys: int) -> list[RenderableType]:
 
 
 def _head(report: Report) -> Text:
-    opened = len(report.shards)
-    head = f"  {show_count(opened)} open shard{'s' * (opened != 1)}. "
+    head = f"  {show_number(len(report.shards), 'open shard')}. "
     total = total_line(add_up(report.samples.values()), report.sample_ms)
     return Text.assemble((report.summary.name, "bold"), head, total)
 
 
 def _shard_table(report: Report) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("SHARD", no_wrap=True)
-    for name in ("RECORDS/S", "BYTES/S", "LOAD"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table("SHARD", *RATES, right=RATES)
     for shard in report.shards[:_SHARDS]:
         table.add_row(shard.shard_id, *rate_cells(report.samples.get(shard.shard_id)))
     return table
@@ -64,11 +60,7 @@ def _with_keys(report: Report) -> list[tuple[Shard, Sample]]:
 
 
 def _key_table(report: Report, keys: int) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("KEY")
-    table.add_column("SHARD", no_wrap=True)
-    for name in ("RECORDS", "BYTES"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table("KEY", "SHARD", "RECORDS", "BYTES", right={"RECORDS", "BYTES"}, wrapped={"KEY"})
     for shard, sample in _with_keys(report):
         for key in busiest_keys(sample, keys):
             shares = key_shares(key, sample)

@@ -11,7 +11,7 @@ from kinesis_cli.copying.parts import CopyPart
 from kinesis_cli.copying.state import StateFile
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.file_errors import FileError
-from kinesis_cli.output import ProgressLine, note, show_count
+from kinesis_cli.output import ProgressLine, note, show_count, show_number
 from kinesis_cli.putting import PutsColumns, put_valid
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
@@ -131,16 +131,12 @@ def _stoppable(items: Iterator[T], stopping: Stopping) -> Iterator[T]:
 
 
 def _summary(writer: CopyWriter, totals: Totals, stream: str) -> str:
-    parts = [f"{_records(totals.user_records)} copied to {stream}"]
+    parts = [f"{show_number(totals.user_records, 'record')} copied to {stream}"]
     if writer.not_written:
         parts.append(f"{show_count(writer.not_written)} not written")
     if again := totals.resent + totals.misplaced:
         parts.append(f"{show_count(again)} sent again, which may be in the stream twice")
     return ", ".join(parts)
-
-
-def _records(count: int) -> str:
-    return f"{show_count(count)} record{'s' * (count != 1)}"
 
 
 def _kind(totals: Totals) -> type[CommandError]:
@@ -151,5 +147,5 @@ def _not_written(error: PutError, writer: CopyWriter, totals: Totals) -> Command
     """Return the error for a producer that has failed."""
     missing = writer.put - totals.user_records
     return _kind(totals)(
-        f"{in_words_of_commands(error)} {_records(totals.user_records)} copied, and {show_count(missing)} may be missing."
+        f"{in_words_of_commands(error)} {show_number(totals.user_records, 'record')} copied, and {show_count(missing)} may be missing."
     )

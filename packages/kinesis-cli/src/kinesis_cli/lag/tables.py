@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
-from kinesis_cli.output import show_duration
+from kinesis_cli.output import new_table, show_duration, show_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,7 +36,8 @@ def reader_table(lag: StreamLag) -> Table:
     table = _table("reader", "kind", "lag", "behind", "progress")
     for reader in lag.readers:
         if reader.problem is None:
-            _add(table, reader.reader, reader.kind, _worst(reader), _count(reader), _progress(reader))
+            count = f"{reader.behind} of {show_number(reader.unfinished, 'shard')}"
+            _add(table, reader.reader, reader.kind, _worst(reader), count, _progress(reader))
         else:
             _add(table, reader.reader, reader.kind or "-", "-", "-", "not known")
     return table
@@ -86,11 +87,13 @@ def remarks(lag: StreamLag) -> list[str]:
     lines: list[str] = []
     for reader in lag.readers:
         if reader.lost:
-            lines.append(f"{reader.reader}: records were lost or may be lost in {_shards(reader.lost)}.")
+            lines.append(
+                f"{reader.reader}: records were lost or may be lost in {show_number(reader.lost, 'shard')}."
+            )
         if reader.expiring:
             hours = show_duration(lag.retention_ms)
             lines.append(
-                f"{reader.reader}: {_shards(reader.expiring)} will soon lose records. The retention is {hours}."
+                f"{reader.reader}: {show_number(reader.expiring, 'shard')} will soon lose records. The retention is {hours}."
             )
         lines += [f"{reader.reader}: {note}" for note in reader.notes]
         lines += [
@@ -108,14 +111,7 @@ def _badness(shard: ShardLag) -> tuple[int, int]:
 
 
 def _table(*headings: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(
-            heading, justify="right" if heading in ("lag", "behind") else "left", no_wrap=heading != "reader"
-        )
-    return table
+    return new_table(*headings, right={"lag", "behind"}, wrapped={"reader"})
 
 
 def _add(table: Table, *cells: str | Text) -> None:
@@ -134,19 +130,11 @@ def _worst(reader: ReaderLag) -> Text:
     return Text("-" if reader.lag_ms is None else show_duration(reader.lag_ms), style)
 
 
-def _count(reader: ReaderLag) -> str:
-    return (
-        f"{reader.behind} of {reader.unfinished} shards"
-        if reader.unfinished != 1
-        else f"{reader.behind} of 1 shard"
-    )
-
-
 def _progress(reader: ReaderLag) -> str:
     """Return the batches of a query, or the number of workers of an application."""
     if reader.batch is None and reader.planned is None:
         workers = len({shard.owner for shard in reader.shards if shard.owner})
-        return {0: "no worker", 1: "1 worker"}.get(workers, f"{workers} workers")
+        return show_number(workers, "worker") if workers else "no worker"
     done = "no batch committed" if reader.batch is None else f"batch {reader.batch} committed"
     return done if reader.planned is None else f"{done}, {reader.planned} planned"
 
@@ -166,7 +154,3 @@ def _state(shard: ShardLag) -> Text:
 def _short(position: str | None) -> str:
     """Return *position* with the last digits of a sequence number only: the first ones hardly differ."""
     return "-" if position is None else _LONG_NUMBER.sub(r"…\1", position)
-
-
-def _shards(count: int) -> str:
-    return "1 shard" if count == 1 else f"{count} shards"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from kinesis_cli.ending import CommandError, IncompleteError
 from kinesis_cli.lease_table.changes import Change, apply
 from kinesis_cli.lease_table.showing import describe
-from kinesis_cli.output import confirm, note
+from kinesis_cli.output import confirm, note, show_number
 from kinesis_core.leases import Lease, LeaseTable, show_names
 
 _SHOWN = 20
@@ -30,9 +30,9 @@ def confirm_and_apply(
         note(describe_change(change))
     if len(changes) > _SHOWN:
         note(f"and {len(changes) - _SHOWN} more")
-    confirm(f"{what} {_leases(len(changes))} of {table.name}?", yes=yes)
+    confirm(f"{what} {show_number(len(changes), 'lease')} of {table.name}?", yes=yes)
     left = apply(table, changes)
-    note(f"{_leases(len(changes) - len(left))} changed.")
+    note(f"{show_number(len(changes) - len(left), 'lease')} changed.")
     unchanged = [*_changed_meanwhile(left), *_malformed(malformed, table.name)]
     if unchanged:
         raise IncompleteError(" ".join(unchanged))
@@ -41,7 +41,7 @@ def confirm_and_apply(
 def _changed_meanwhile(left: Sequence[Lease]) -> Iterator[str]:
     if left:
         names = ", ".join(lease.shard_id for lease in left[:_SHOWN])
-        yield f"{_leases(len(left))} changed meanwhile and stayed as they are: {names}. A worker runs. Try again."
+        yield f"{show_number(len(left), 'lease')} changed meanwhile and stayed as they are: {names}. A worker runs. Try again."
 
 
 def _malformed(keys: Sequence[str], table: str) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _malformed(keys: Sequence[str], table: str) -> Iterator[str]:
         stayed = "is no valid lease and stayed as it is"
         if len(keys) > 1:
             stayed = "are no valid leases and stayed as they are"
-        yield f"{len(keys)} item{'s' * (len(keys) != 1)} of {table} {stayed}: {show_names(keys, _SHOWN)}."
+        yield f"{show_number(len(keys), 'item')} of {table} {stayed}: {show_names(keys, _SHOWN)}."
 
 
 def describe_change(change: Change) -> str:
@@ -59,7 +59,3 @@ def describe_change(change: Change) -> str:
         return f"{lease.shard_id}: {describe(lease.checkpoint)} -> {describe(change.checkpoint)}"
     successor = (lease.owner if lease.checkpoint_owner else None) or "nobody"
     return f"{lease.shard_id}: owned by {lease.actual_owner} -> by {successor}"
-
-
-def _leases(count: int) -> str:
-    return f"{count} lease{'s' * (count != 1)}"

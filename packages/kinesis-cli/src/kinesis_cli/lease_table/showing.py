@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kinesis_cli.lease_table.activity import Life, SeenWorker
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.lease_table.watching import Watched
-from kinesis_cli.output import WholeTable, note, show, show_duration, show_json
+from kinesis_cli.output import WholeTable, new_table, note, show, show_duration, show_json
 from kinesis_core.leases import ALL_USER_RECORDS, Lease, LeaseCheckpoint
 
 if TYPE_CHECKING:
@@ -46,14 +46,11 @@ def show_table(application: str, watched: Watched, output: str) -> None:
 
 def _lease_table(snapshot: Snapshot) -> Table:
     """Return a table with a line for each lease."""
-    from rich.table import Table
     from rich.text import Text
 
     has_streams = any(lease.stream_id for lease in snapshot.leases)
     names = [*(["STREAM"] if has_streams else []), "SHARD", "OWNER", "CHECKPOINT", "COUNTER", "PARENTS"]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in names:
-        table.add_column(name, no_wrap=name != "PARENTS")
+    table = new_table(*names, wrapped={"PARENTS"})
     for lease in snapshot.leases:
         cells = [
             *([lease.stream_id or "-"] if has_streams else []),
@@ -75,10 +72,9 @@ def _owner(lease: Lease) -> str:
 
 def _worker_table(watched: Watched) -> Table:
     """Return a table with a line for each worker."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table("WORKER", "LEASES", "STATE", box=None, header_style="bold", pad_edge=False)
+    table = new_table("WORKER", "LEASES", "STATE", wrapped={"STATE"})
     for worker in watched.workers:
         state = Text(_state(worker, watched.watched_s), _STYLES[worker.life])
         table.add_row(Text(worker.name), str(worker.leases), state)

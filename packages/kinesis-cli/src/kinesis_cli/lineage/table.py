@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from kinesis_cli.lineage.overview import Overview
-from kinesis_cli.output import WholeLine, WholeTable, show_count
-from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells, total_line
+from kinesis_cli.output import WholeLine, WholeTable, new_table, show_count, show_number
+from kinesis_cli.traffic import RATES, Sample, add_up, load_style, rate_cells, total_line
 from kinesis_core.model import HASH_KEYS, Shard, ancestors, by_id
 
 
@@ -147,7 +147,7 @@ def _retention(hours: int) -> str:
 
 def _counts(overview: Overview) -> str:
     opened = overview.open_count
-    text = f"{show_count(opened)} open shard{'s' * (opened != 1)}, {show_count(len(overview.shards) - opened)} closed."
+    text = f"{show_number(opened, 'open shard')}, {show_count(len(overview.shards) - opened)} closed."
     if overview.sample_ms is None:
         return text
     return f"{text} {total_line(add_up(overview.samples.values()), overview.sample_ms)}"
@@ -169,14 +169,9 @@ class ShardTable:
 
     def _table(self, width: int) -> Table:
         """Return the table with bars of this width; without bars if that is 0."""
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        table.add_column("SHARD", no_wrap=True)
-        if width:
-            table.add_column("HASH KEYS", no_wrap=True)
-        table.add_column("STATE")
-        if self.overview.sample_ms is not None:
-            for name in ("RECORDS/S", "BYTES/S", "LOAD"):
-                table.add_column(name, justify="right", no_wrap=True)
+        bars = ["HASH KEYS"] if width else []
+        rates = [] if self.overview.sample_ms is None else RATES
+        table = new_table("SHARD", *bars, "STATE", *rates, right=RATES)
         for row in self.rows:
             table.add_row(*self._cells(row, width), style="" if row.shard.is_open else "dim")
         return table

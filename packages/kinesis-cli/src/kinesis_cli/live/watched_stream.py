@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 
 from kinesis_cli.live.meter import ShardMeter
 from kinesis_cli.live.views import LiveReader, ReadersOf, ShardLine, StreamView
+from kinesis_cli.output import show_number
 from kinesis_cli.traffic import call_each
 from kinesis_core import AccessDeniedError
 from kinesis_core.aws import Connection, StreamApi, consumer_client
@@ -92,9 +93,6 @@ class WatchedStream:
         try:
             listed = consumer_client(self.connection, self.connection.streams[0]).list_consumers()
         except AccessDeniedError:  # all else can be shown without this permission
-            name = f"{count} consumer{'s' * (count != 1)}"
+            name = show_number(count, "consumer")
             return (LiveReader(name, _FAN_OUT, status="kinesis:ListStreamConsumers is denied"),)
-        return tuple(
-            LiveReader(one.name, _FAN_OUT, status=one.status)
-            for one in sorted(listed, key=lambda one: one.name)
-        )
+        return tuple(LiveReader(one.name, _FAN_OUT, status=one.status) for one in listed)

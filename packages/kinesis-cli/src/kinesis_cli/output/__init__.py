@@ -7,11 +7,12 @@ from kinesis_cli.output.console import (
     confirm,
     has_colours,
     is_terminal,
+    new_table,
     note,
     show,
     show_json,
 )
-from kinesis_cli.output.figures import show_bytes, show_count, show_duration, show_time
+from kinesis_cli.output.figures import show_bytes, show_count, show_duration, show_number, show_time
 from kinesis_cli.output.readers import end_with_reader
 
 __all__ = [
@@ -22,11 +23,13 @@ __all__ = [
     "end_with_reader",
     "has_colours",
     "is_terminal",
+    "new_table",
     "note",
     "show",
     "show_bytes",
     "show_count",
     "show_duration",
     "show_json",
+    "show_number",
     "show_time",
 ]

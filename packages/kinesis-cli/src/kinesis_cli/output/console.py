@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection
 from contextlib import ExitStack, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from attrs import define, field, frozen
@@ -61,6 +62,17 @@ def show(*results: RenderableType) -> None:
     lines = (line.rstrip() for line in captured.get().splitlines())
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
+
+
+def new_table(*headings: str, right: Collection[str] = (), wrapped: Collection[str] = ()) -> Table:
+    """Return an empty table. Columns in *right* are aligned there, and only those in *wrapped* break between words."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in headings:
+        justify: Literal["left", "right"] = "right" if heading in right else "left"
+        table.add_column(heading, justify=justify, no_wrap=heading not in wrapped)
+    return table
 
 
 def show_json(value: Any) -> None:

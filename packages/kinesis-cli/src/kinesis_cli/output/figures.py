@@ -37,6 +37,11 @@ def show_count(count: float) -> str:
     return f"{count:.1f}" if count < 10 and count != int(count) else f"{count:,.0f}"
 
 
+def show_number(count: int, thing: str) -> str:
+    """Return how many there are of a thing, such as `1 shard` or `2,000 shards`."""
+    return f"{show_count(count)} {thing}{'s' * (count != 1)}"
+
+
 def show_time(ms: int | None) -> str:
     """Return a time as ISO 8601 in UTC with milliseconds; `-` for None."""
     if ms is None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from attrs import define, evolve, field
 
-from kinesis_cli.output import show_count
+from kinesis_cli.output import show_count, show_number
 from kinesis_cli.putting.keys import KeyRule
 from kinesis_cli.putting.lines import LineRows, TextColumn
 from kinesis_core import InvalidRecordError
@@ -39,11 +39,11 @@ class LineCounts:
 
     def summary(self, stream: str, written: int, resent: int) -> str:
         """Return the last line of the command."""
-        parts = [f"{_records(written)} written to {stream}"]
+        parts = [f"{show_number(written, 'record')} written to {stream}"]
         if self.not_written:
             parts.append(f"{show_count(self.not_written)} not written ({self._named()})")
         if self.empty:
-            parts.append(f"{show_count(self.empty)} empty line{'s' * (self.empty != 1)} skipped")
+            parts.append(f"{show_number(self.empty, 'empty line')} skipped")
         if resent:
             parts.append(f"{show_count(resent)} sent again, which may be in the stream twice")
         return ", ".join(parts)
@@ -51,10 +51,6 @@ class LineCounts:
     def _named(self) -> str:
         more = self.not_written - len(self.places)
         return name_places(self.places) + (f" and {show_count(more)} more" if more else "")
-
-
-def _records(count: int) -> str:
-    return f"{show_count(count)} record{'s' * (count != 1)}"
 
 
 def name_places(places: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from cyclopts import Parameter
 
 from kinesis_cli.ending import UsageError
-from kinesis_cli.output import show_bytes
+from kinesis_cli.output import show_bytes, show_number
 from kinesis_cli.records.programs import Program
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ class Choice:
         not_json, failed = self.where.not_json, self.where.failed
         notes = []
         if not_json:
-            notes.append(f"Left out, because not JSON: {_records(not_json)}.")
+            notes.append(f"Left out, because not JSON: {show_number(not_json, 'record')}.")
         if failed:
             notes.append(
-                f"Left out, because --where failed: {_records(failed)}. To see why, run jq on what '-o raw' writes."
+                f"Left out, because --where failed: {show_number(failed, 'record')}. To see why, run jq on what '-o raw' writes."
             )
         return notes
 
@@ -141,11 +141,7 @@ class RecordCounts:
         self.size_bytes += sum(len(record.data) for record in records)
 
     def __str__(self) -> str:
-        return f"{_records(self.records)} ({show_bytes(self.size_bytes)})"
-
-
-def _records(count: int) -> str:
-    return f"{count:,} record{'s' * (count != 1)}"
+        return f"{show_number(self.records, 'record')} ({show_bytes(self.size_bytes)})"
 
 
 def parse_shards(texts: Sequence[str], shards: Collection[ListedShard], stream: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ from kinesis_cli.traffic.samples import (
     add_up,
 )
 from kinesis_cli.traffic.sampling import sample_shards
-from kinesis_cli.traffic.shown import load_style, rate_cells, rates_json, show_key, total_line
+from kinesis_cli.traffic.shown import RATES, load_style, rate_cells, rates_json, show_key, total_line
 from kinesis_cli.traffic.tally import Tally, size_of
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "MAX_RECORDS_PER_S",
     "PageReader",
     "PlaceTraffic",
+    "RATES",
     "Sample",
     "Tally",
     "Total",

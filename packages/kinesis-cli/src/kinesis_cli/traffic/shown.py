@@ -15,6 +15,10 @@ _WORDS = {EXACT: "", ABOUT: "about ", AT_LEAST: "at least "}
 _LONGEST_KEY = 60
 
 
+RATES = ("RECORDS/S", "BYTES/S", "LOAD")
+"""The headings of `rate_cells`."""
+
+
 def rate_cells(sample: Sample | None) -> list[Text]:
     """Return records/s, bytes/s and the load; `?` for each if there is no sample."""
     from rich.text import Text

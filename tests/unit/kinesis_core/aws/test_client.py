@@ -11,8 +11,9 @@ import botocore.exceptions as boto
 import pytest
 from attrs import evolve
 
-from kinesis_core.aws import Connection, RetryBudget, RetryPolicy, StreamRef, stream_client
+from kinesis_core.aws import Connection, Consumer, RetryBudget, RetryPolicy, StreamRef, stream_client
 from kinesis_core.aws.client import BotoStreamApi
+from kinesis_core.aws.subscriptions import BotoConsumerApi
 from kinesis_core.errors import (
     AccessDeniedError,
     InvalidRequestError,
@@ -155,6 +156,22 @@ def test_list_shards_sends_its_token_alone(canned: Canned, clock: FakeClock) -> 
         {"StreamARN": ARN, "MaxResults": 10_000},
         {"NextToken": "t0"},
         {"NextToken": "t1"},
+    ]
+
+
+def test_consumers_are_listed_by_arn_on_each_page(canned: Canned, clock: FakeClock) -> None:
+    """Each further page is requested with the ARN beside its token, and all pages make one list by name."""
+    for name, token in (("b", {"NextToken": "t"}), ("a", {})):
+        facts = {"ConsumerName": name, "ConsumerARN": f"{ARN}/{name}", "ConsumerStatus": "ACTIVE"}
+        canned.response({"Consumers": [{**facts, "ConsumerCreationTimestamp": 1769850000.1}], **token})
+    stream = make_api(canned, clock, ARN)
+    api = BotoConsumerApi(stream.client, "orders", ARN, AT_ONCE, clock, stream.rng)
+    assert api.list_consumers() == [
+        Consumer(name, f"{ARN}/{name}", "ACTIVE", 1769850000100) for name in ("a", "b")
+    ]
+    assert canned.asked == [
+        ("ListStreamConsumers", {"StreamARN": ARN}),
+        ("ListStreamConsumers", {"StreamARN": ARN, "NextToken": "t"}),
     ]
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from attrs import define, evolve
 
-from attrs import define, evolve, field
-
-from kinesis_cli.calling import Caller
 from kinesis_core import ServiceError
-from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamRef, stream_client
+from kinesis_core.aws import (
+    BotoStreamApi,
+    Connection,
+    Consumer,
+    RetryPolicy,
+    StreamRef,
+    consumer_client,
+    stream_client,
+)
+from kinesis_core.model import StreamSummary
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 _ONE_ATTEMPT = RetryPolicy(max_retries=0, throttle_timeout_s=5.0, ready_timeout_s=0.0)
@@ -20,15 +26,14 @@ class CheckedStream:
     """One stream. The checks share what they learn."""
 
     connection: Connection
-    summary: dict[str, Any] | None = None
-    """What DescribeStreamSummary says, once it was called."""
+    summary: StreamSummary | None = None
+    """Once the stream was described."""
     is_reachable: bool = True
     """False once a call has found no server."""
     shard_id: str | None = None
     """An open shard, once the shards were listed."""
     knows_dry_run: bool = False
     """Whether the server has shown it."""
-    _caller: Caller | None = field(default=None, init=False)
 
     @staticmethod
     def of(connection: Connection) -> CheckedStream:
@@ -44,12 +49,6 @@ class CheckedStream:
         return stream_client(self.connection, self.ref)
 
     @property
-    def caller(self) -> Caller:
-        if self._caller is None:
-            self._caller = Caller.to(self.connection)
-        return self._caller
-
-    @property
     def endpoint_url(self) -> str:
         return str(self.api.client.meta.endpoint_url)
 
@@ -60,22 +59,16 @@ class CheckedStream:
     @property
     def arn(self) -> str | None:
         """The ARN, if the user gave it or the stream could be described."""
-        if self.ref.arn is not None or self.summary is None:
-            return self.ref.arn
-        return str(self.summary["StreamARN"])
+        return self.summary.arn if self.ref.arn is None and self.summary is not None else self.ref.arn
 
-    def describe(self) -> dict[str, Any]:
+    def list_consumers(self, stream_arn: str) -> list[Consumer]:
         """
-        Call DescribeStreamSummary, for all that it says and for the clock.
+        Return the consumers of the stream.
 
         Raises:
-            ServiceError: It fails.
+            ServiceError: The call fails.
         """
-        self.api.describe(in_any_state=True)
-        name = {"StreamARN": self.ref.arn} if self.ref.arn else {"StreamName": self.ref.name}
-        response = self.caller.call("DescribeStreamSummary", **name)
-        self.summary = response["StreamDescriptionSummary"]
-        return self.summary
+        return consumer_client(self.connection, StreamRef.parse(stream_arn)).list_consumers()
 
     def note_error(self, error: ServiceError) -> None:
         """Remember that there is no server: further calls would only wait for it."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from kinesis_cli.checkup.checked_stream import CheckedStream
 from kinesis_cli.checkup.findings import Finding, failed, ok, unchecked
-from kinesis_cli.fan_out import list_consumers
 from kinesis_core import AccessDeniedError, InvalidRequestError, ServiceError, StreamNotFoundError
 from kinesis_core.aws import dry_run_client
 
@@ -95,7 +94,7 @@ def check_fan_out(checked: CheckedStream) -> Iterator[Finding]:
     for action in ("DescribeStreamConsumer", "DeregisterStreamConsumer"):
         yield _try(
             f"kinesis:{action}",
-            lambda action=action: checked.caller.call(action, **nobody),  # type: ignore[misc]
+            lambda action=action: checked.api.ask(action, **nobody),  # type: ignore[misc]
             lambda error: isinstance(error, StreamNotFoundError),
         )
     yield unchecked(
@@ -110,7 +109,7 @@ def _check_subscribing(checked: CheckedStream, stream_arn: str) -> Finding:
     if not checked.knows_dry_run or checked.shard_id is None:
         return unchecked(check, _NO_DRY_RUN)
     try:
-        consumers = list_consumers(checked.caller.call, stream_arn)
+        consumers = checked.list_consumers(stream_arn)
     except ServiceError as error:
         return unchecked(check, error)
     if not consumers:
@@ -121,4 +120,4 @@ def _check_subscribing(checked: CheckedStream, stream_arn: str) -> Finding:
         "StartingPosition": {"Type": "LATEST"},
         "DryRun": True,
     }
-    return _try(check, lambda: checked.caller.call("SubscribeToShard", **request), _succeeds_dry)
+    return _try(check, lambda: checked.api.ask("SubscribeToShard", **request), _succeeds_dry)

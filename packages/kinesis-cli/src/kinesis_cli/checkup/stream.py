@@ -7,9 +7,10 @@ from typing import Any
 
 from kinesis_cli.checkup.checked_stream import CheckedStream
 from kinesis_cli.checkup.findings import Finding, failed, ok, unchecked, warning
-from kinesis_cli.fan_out import FanOutConsumer, list_consumers
-from kinesis_cli.output import show_count, show_duration
+from kinesis_cli.output import show_count, show_duration, show_number
 from kinesis_core import AccessDeniedError, ServiceError
+from kinesis_core.aws import Consumer
+from kinesis_core.model import StreamSummary
 
 DESCRIBE = "kinesis:DescribeStreamSummary"
 
@@ -17,7 +18,7 @@ DESCRIBE = "kinesis:DescribeStreamSummary"
 def check_stream(checked: CheckedStream) -> Iterator[Finding]:
     """Describe the stream."""
     try:
-        summary = checked.describe()
+        summary = checked.summary = checked.api.describe(in_any_state=True)
     except AccessDeniedError as error:
         yield ok("endpoint", f"{checked.endpoint_url} responds")
         yield failed(DESCRIBE, error)
@@ -32,28 +33,21 @@ def check_stream(checked: CheckedStream) -> Iterator[Finding]:
         yield ok("endpoint", f"{checked.endpoint_url} responds")
         yield _status(summary)
         yield ok(DESCRIBE, "allowed")
-        yield ok("retention", _retention(summary))
+        kept = show_duration(summary.retention_hours * 3_600_000)
+        yield ok("retention", f"{kept}: a reader that stops for longer loses records")
 
 
-def _status(summary: dict[str, Any]) -> Finding:
-    mode = summary.get("StreamModeDetails", {}).get("StreamMode", "PROVISIONED").lower().replace("_", "-")
-    shards = summary.get("OpenShardCount", 0)
-    text = f"{summary['StreamStatus']}, {mode}, {shards} open shard{'s' * (shards != 1)}"
-    if summary.get("EncryptionType", "NONE") != "NONE":
-        text += f", encrypted with {summary.get('KeyId', 'a KMS key')}"
-    if summary["StreamStatus"] == "ACTIVE":
+def _status(summary: StreamSummary) -> Finding:
+    mode = "on-demand" if summary.is_on_demand else "provisioned"
+    text = f"{summary.status}, {mode}, {show_number(summary.open_shards, 'open shard')}"
+    if summary.is_encrypted:
+        text += f", encrypted with {summary.key_id or 'a KMS key'}"
+    if summary.status == "ACTIVE":
         return ok("stream", text)
-    advice = (
-        "Reading and writing continue."
-        if summary["StreamStatus"] == "UPDATING"
-        else "Wait until it is ACTIVE."
+    is_usable = summary.status == "UPDATING"
+    return warning(
+        "stream", f"{text}. {'Reading and writing continue.' if is_usable else 'Wait until it is ACTIVE.'}"
     )
-    return warning("stream", f"{text}. {advice}")
-
-
-def _retention(summary: dict[str, Any]) -> str:
-    hours = int(summary["RetentionPeriodHours"])
-    return f"{show_duration(hours * 3_600_000)}: a reader that stops for longer loses records"
 
 
 _NEARLY = 0.9
@@ -67,12 +61,12 @@ def check_consumers(checked: CheckedStream, now_ms: int) -> Finding:
     if checked.arn is None:
         return unchecked("consumers", "the ARN of the stream is not known")
     try:
-        return consumers_finding(list_consumers(checked.caller.call, checked.arn), now_ms)
+        return consumers_finding(checked.list_consumers(checked.arn), now_ms)
     except ServiceError as error:
         return unchecked("consumers", error)
 
 
-def consumers_finding(consumers: Sequence[FanOutConsumer], now_ms: int) -> Finding:
+def consumers_finding(consumers: Sequence[Consumer], now_ms: int) -> Finding:
     """Return the finding for the registered *consumers*."""
     if not consumers:
         return ok("consumers", "none registered for enhanced fan-out")
@@ -86,7 +80,7 @@ def consumers_finding(consumers: Sequence[FanOutConsumer], now_ms: int) -> Findi
 def check_limits(checked: CheckedStream) -> Iterator[Finding]:
     """Compare the shards and streams of the account with its limits."""
     try:
-        yield from limit_findings(checked.caller.call("DescribeLimits"))
+        yield from limit_findings(checked.api.ask("DescribeLimits"))
     except ServiceError as error:
         is_unknown = error.code.rpartition("#")[2] == "UnknownOperationException"
         yield unchecked("limits", "the server does not support DescribeLimits" if is_unknown else error)

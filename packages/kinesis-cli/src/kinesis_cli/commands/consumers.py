@@ -34,12 +34,12 @@ def consumers(
     output
         A table, or an object of JSON for each consumer.
     """
-    from kinesis_cli.calling import Caller, find_arn
-    from kinesis_cli.fan_out import consumer_json, consumer_table, find, list_consumers, remove_consumer
+    from kinesis_cli.fan_out import consumer_json, consumer_table, find
+    from kinesis_core.aws import consumer_client
 
     connection = connect.to(stream)
-    call = Caller.to(connection).call
-    known = list_consumers(call, find_arn(connection))
+    api = consumer_client(connection, connection.streams[0])
+    known = api.list_consumers()
     now_ms = int(time.time() * 1000)
     if remove is not None:
         found = find(known, remove, stream)
@@ -48,7 +48,7 @@ def consumers(
             f"Remove consumer {found.name} of {stream}, which is {found.status} and {age} old? Its readers fail.",
             yes=yes,
         )
-        remove_consumer(call, found)
+        api.deregister_consumer(found.arn)
         note(f"Consumer {found.name} of {stream} is being removed.")
     elif output == "json":
         for consumer in known:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import botocore.exceptions
 from attrs import define, field
+from botocore import xform_name
 
 from kinesis_core.aws.retry import RetryBudget, RetryPolicy, Throttles, call_with_retries
 from kinesis_core.aws.service_errors import CALL_ERRORS, MALFORMED, malformed, not_ready, translate
@@ -117,6 +118,11 @@ class BotoCaller:
     @property
     def _stream(self) -> dict[str, str]:
         return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
+
+    def ask(self, action: str, **request: Any) -> dict[str, Any]:
+        """Return the response to an action that no other method calls, such as `DescribeLimits`."""
+        call = getattr(self.client, xform_name(action))
+        return self._ask(action, lambda: call(**request), lambda response: response)
 
     def _ask(
         self,

@@ -150,6 +150,7 @@ def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
         is_auto_distributed=strategy == "AUTO",
         is_on_demand=facts.get("StreamModeDetails", {}).get("StreamMode") == "ON_DEMAND",
         is_encrypted=facts.get("EncryptionType") == "KMS",
+        key_id=read_optional_text(facts, "KeyId"),
         open_shards=int(facts.get("OpenShardCount", 0)),
         consumers=int(facts.get("ConsumerCount", 0)),
     )

@@ -91,6 +91,7 @@ class Consumer:
     arn: str
     status: str
     """CREATING, ACTIVE or DELETING."""
+    created_ms: int = 0
 
 
 class SubscribeApi(Protocol):

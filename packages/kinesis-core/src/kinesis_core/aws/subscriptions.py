@@ -168,13 +168,13 @@ class BotoConsumerApi(BotoCaller):
         )
 
     def list_consumers(self) -> list[Consumer]:
-        """Return all consumers of the stream. Limit: 5 calls/s per stream."""
+        """Return all consumers of the stream, by name. Limit: 5 calls/s per stream."""
         request: dict[str, Any] = {"StreamARN": self.arn}
         consumers, token = self._list_consumers(request)
         while token:
             more, token = self._list_consumers({**request, "NextToken": token})
             consumers += more
-        return consumers
+        return sorted(consumers, key=lambda consumer: consumer.name)
 
     def _list_consumers(self, request: Mapping[str, Any]) -> tuple[list[Consumer], str | None]:
         return self._ask(
@@ -206,4 +206,9 @@ class BotoConsumerApi(BotoCaller):
 
 
 def _consumer(facts: Mapping[str, Any]) -> Consumer:
-    return Consumer(*(read_text(facts, name) for name in ("ConsumerName", "ConsumerARN", "ConsumerStatus")))
+    return Consumer(
+        read_text(facts, "ConsumerName"),
+        read_text(facts, "ConsumerARN"),
+        read_text(facts, "ConsumerStatus"),
+        round(facts["ConsumerCreationTimestamp"].timestamp() * 1000),
+    )

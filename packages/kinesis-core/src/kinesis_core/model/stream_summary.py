@@ -40,6 +40,8 @@ class StreamSummary:
     """Whether Kinesis chooses the number of shards."""
     is_encrypted: bool = False
     """Whether Kinesis encrypts the records with a key of KMS."""
+    key_id: str | None = None
+    """That key: its id, ARN or alias."""
     open_shards: int = 0
     """The number of open shards."""
     consumers: int = 0

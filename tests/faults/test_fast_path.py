@@ -229,22 +229,6 @@ def test_responses_have_the_same_result_both_ways(response: Response, server: Sc
     assert ask(api, server, GOOD) == 7
 
 
-CUT = {
-    "in its head": good(PAGE)[:20],
-    "of a length": good(PAGE)[:-9000],
-    "in chunks": CHUNKED[:-9000],
-    "of HTTP/1.0": good(PAGE)[:-9000].replace(b"1.1", b"1.0"),
-}
-
-
-@pytest.mark.parametrize("text", CUT.values(), ids=CUT)
-def test_responses_cut_short_are_errors(text: bytes, server: ScriptedHttp) -> None:
-    """A response that ends early is a retryable error, never a page."""
-    api = stream_client(server)
-    assert ask(api, server, GOOD) == 7
-    assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")
-
-
 def test_the_first_response_of_a_connection_cut_short_is_an_error(server: ScriptedHttp) -> None:
     """A response that ends early is an error also if the session connected for this call."""
     api = stream_client(server)
@@ -254,19 +238,6 @@ def test_the_first_response_of_a_connection_cut_short_is_an_error(server: Script
     assert ask(api, server, say(text, stay=False)) == (UnavailableError, "ConnectionClosedError")
 
 
-def test_a_body_that_stops_is_given_up(server: ScriptedHttp) -> None:
-    """Silence in the middle of a body is a read timeout."""
-
-    def stop(connection: socket.socket) -> bool:
-        connection.sendall(good(PAGE)[:-9000])
-        return stay_silent(connection)
-
-    api = stream_client(server)
-    assert ask(api, server, GOOD) == 7
-    shorten(api, server)
-    assert ask(api, server, stop) == (UnavailableError, "ReadTimeoutError")
-
-
 def test_a_connection_closed_while_idle_is_replaced(server: ScriptedHttp) -> None:
     """A server that closes an idle connection causes a new connection, not an error."""
     api = stream_client(server)
@@ -274,25 +245,6 @@ def test_a_connection_closed_while_idle_is_replaced(server: ScriptedHttp) -> Non
         assert ask(api, server, say(good(PAGE), stay=False)) == 7
         server.wait_until_left()
     assert server.connections == 3
-
-
-def test_bytes_after_a_response_are_not_the_next_one(
-    server: ScriptedHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Bytes that TLS decrypted with the end of a response are detected, although the socket shows none."""
-    certificate, key = make_certificate(tmp_path)
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-    server.certificate = str(certificate), str(key)
-
-    def say_more(connection: socket.socket) -> bool:
-        text = good(PAGE)
-        connection.sendall(text[:-1000])
-        connection.sendall(text[-1000:] + good(b'{"Records": [], "MillisBehindLatest": 9}'))
-        return True
-
-    api = stream_client(server)
-    assert [ask(api, server, response) for response in (GOOD, say_more, GOOD, GOOD)] == [7] * 4
-    assert server.connections == 2
 
 
 def test_certificates_are_checked(

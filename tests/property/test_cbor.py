@@ -156,8 +156,8 @@ def test_a_response_to_a_put_says_what_became_of_each_record(
                 continue
             found = codec.decode_put_response(encoded, records, with_results)
             assert found.failed == failed
-            expected = [(r.get("ShardId"), r.get("ErrorCode")) for r in results]
-            got = [(result.shard_id, result.error_code) for result in found.results]
+            expected = [tuple(map(result.get, NAMES)) for result in results]
+            got = [(result.shard_id, result.sequence_number, result.error_code) for result in found.results]
             assert got == (expected if failed or with_results else [])
 
 

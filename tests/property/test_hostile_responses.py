@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import operator
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,7 +16,7 @@ from kinesis_core.aws import MALFORMED, Connection, RetryPolicy, StreamRef, make
 from kinesis_core.aws.calls import ServiceClock
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
-from kinesis_core.aws.fast.wire import decode_event, decode_page, decode_put_response
+from kinesis_core.aws.fast.wire import decode_event, decode_page
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.errors import KinesisError
 from kinesis_core.leases.lease import Lease, LeaseCheckpoint
@@ -177,33 +175,6 @@ def test_a_page_without_data_is_the_same_page(body: bytes) -> None:
 
 def fields(found: Page | Record) -> dict[str, object]:
     return {name: getattr(found, name) for name in type(found).__struct_fields__}
-
-
-PUT_OF_WRITTEN = {"FailedRecordCount": 0, "Records": PUT["Records"][:1] * 2}
-
-
-@given(bodies(PUT, PUT_OF_WRITTEN), st.booleans())
-def test_a_response_to_a_put_says_what_became_of_each_record(body: bytes, with_results: bool) -> None:
-    """
-    A decoded response has two results for two records, each with a shard and a number or with an error code.
-
-    Whether the caller wants the results changes neither the outcome nor what is malformed.
-    """
-    try:
-        response = decode_put_response(body, 2, with_results)
-    except MALFORMED:
-        with pytest.raises(MALFORMED):
-            decode_put_response(body, 2, not with_results)
-        return
-    members = json.loads(body.decode(errors="replace"))[
-        "Records"
-    ]  # the decoder skips other members, whatever their bytes are
-    failed = [bool(member.get("ErrorCode")) for member in members]
-    written = [bool(member.get("ShardId") and member.get("SequenceNumber")) for member in members]
-    assert len(members) == 2
-    assert all(map(operator.or_, failed, written))
-    assert response.failed == sum(failed)
-    assert len(response.results) == (2 if any(failed) or with_results else 0)
 
 
 header_values = st.text(max_size=20) | st.sampled_from(["event", "exception", "error", "initial-response"])

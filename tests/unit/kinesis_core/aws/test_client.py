@@ -119,24 +119,19 @@ def test_calls_name_the_stream_as_the_user_did(action: str, canned: Canned, cloc
             After(10**55),
             {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": "1" + "0" * 55},
         ),
-        (AtTimestamp(1790000000000), {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 1790000000}),
+        (
+            AtTimestamp(1790000000345),
+            {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": 1790000000.345},
+        ),
     ],
 )
 def test_each_cut_has_its_iterator(
     cut: Cut, params: dict[str, Any], api: BotoStreamApi, canned: Canned
 ) -> None:
-    """Every cut but the end of a shard becomes the iterator type that reads from it."""
+    """Every cut but the end of a shard becomes the iterator type that reads from it. A time has its milliseconds."""
     canned.response(ITERATOR)
     assert api.get_iterator("shardId-1", cut) == "iterator"
     assert canned.asked == [("GetShardIterator", {"StreamName": "orders", "ShardId": "shardId-1", **params})]
-
-
-@pytest.mark.parametrize("epoch_ms", [1790000000001, 1790000000345, 1790000000999, 1])
-def test_timestamps_are_sent_to_the_millisecond(epoch_ms: int, api: BotoStreamApi, canned: Canned) -> None:
-    """A timestamp is sent with its milliseconds, not rounded."""
-    canned.response(ITERATOR)
-    api.get_iterator("shardId-1", AtTimestamp(epoch_ms))
-    assert round(canned.asked[0][1]["Timestamp"] * 1000, 3) == epoch_ms
 
 
 def test_no_iterator_after_the_end_of_a_shard(api: BotoStreamApi, canned: Canned) -> None:
@@ -254,7 +249,7 @@ def test_responses_show_the_services_clock(api: BotoStreamApi, canned: Canned) -
         ("InternalFailure", 500, UnavailableError, "Check endpoint_url"),
         ("ServiceUnavailable", 503, UnavailableError, "Check endpoint_url"),
         (
-            "NobodyKnowsThisException",
+            "a#NobodyKnowsThisException",
             400,
             ServiceError,
             "AWS code NobodyKnowsThisException is not retried. See http",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import HTTPClientError, NoCredentialsError
 
 from kinesis_core.aws import (
     Connection,
@@ -19,13 +18,11 @@ from kinesis_core.aws import (
     WireFormat,
     stream_client,
     subscription_client,
-    translate,
 )
 from kinesis_core.batch import MERGED_RANGES
 from kinesis_core.errors import OptionError, UnavailableError
 from kinesis_core.stream import _THREADS
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
-from kinesis_credentials.failures import translate as translate_lookup
 from support.ports import refusing_port
 from support.waiting import PATIENCE_S
 
@@ -116,17 +113,6 @@ def test_without_credentials_nothing_is_opened(monkeypatch: pytest.MonkeyPatch, 
     forget_sessions()
 
 
-def test_an_error_without_a_botocore_class_is_only_named() -> None:
-    """An error of the HTTP client itself is shown by its name alone: its text may contain a header with a token."""
-    wrapped = HTTPClientError(error=ValueError("Invalid header value b't0ken'"))
-    for translated in (
-        translate("GetRecords", {"stream": "orders"}, wrapped),
-        translate_lookup(wrapped, "assume-role"),
-    ):
-        assert "t0ken" not in str(translated)
-        assert "ValueError" in str(translated)
-
-
 def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a notebook sets keys of another account, everything opened later uses them."""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "do-not-tell")
@@ -160,10 +146,3 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
     child.join(PATIENCE_S)
     assert child.exitcode == 0
     assert responses.get() is False
-
-
-def test_credentials_that_vanish_are_not_retried() -> None:
-    """Credentials that can no longer be found are an error that is not retried."""
-    error = translate("GetRecords", {"stream": "orders"}, NoCredentialsError())
-    assert not error.retryable
-    assert "credentials" in str(error)

@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, dry_run_client
 from kinesis_core.aws.boto_dry_runs import BotoDryRuns, knows_dry_run
 from kinesis_core.aws.dry_runs import DryRunApi
-from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
+from kinesis_core.errors import AccessDeniedError, ServiceError
 from kinesis_credentials import StaticKeys
 from support.canned import Canned
 
@@ -237,11 +237,3 @@ def test_the_check_can_be_turned_off() -> None:
     if dry_run_client(connection, ref) is None:
         pytest.skip("this botocore does not know DryRun")
     assert dry_run_client(evolve(connection, check_permissions=False), ref) is None
-
-
-def test_success_is_an_error_of_its_own(canned: Canned) -> None:
-    """A successful dry run has an error class of its own, and is not retried."""
-    canned.refuse("DryRunOperationException")
-    with pytest.raises(DryRunSucceededError) as caught:
-        make_api(canned).dry_run_get_records("iterator")
-    assert not caught.value.retryable

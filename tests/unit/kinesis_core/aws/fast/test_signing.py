@@ -80,10 +80,14 @@ def test_the_same_request_is_made_byte_for_byte(keys: ReadOnlyCredentials, endpo
 
 
 @every_key
-@pytest.mark.parametrize("now", ["20261121T235959Z", "20261122T000000Z", "20270101T120000Z"])
-def test_another_body_is_signed_as_botocore_would(keys: ReadOnlyCredentials, now: str) -> None:
-    """The signature covers the body and the time, also on another day than that of the first request."""
+def test_another_body_is_signed_as_botocore_would(keys: ReadOnlyCredentials) -> None:
+    """The signature covers the body and the time. One template serves any day, later or earlier."""
     template = template_of(sent_by_botocore(keys, "http://127.0.0.1:4567"), keys)
+    for now in ("20261121T235959Z", "20261122T000000Z", "20270101T120000Z", "20261121T235959Z"):
+        check_signature(template, keys, now)
+
+
+def check_signature(template: RequestTemplate, keys: ReadOnlyCredentials, now: str) -> None:
     made = template.make(BODY, datetime.strptime(now, TIME))
     unsigned = AWSRequest("POST", made.url, data=BODY)
     for name in header(made, "Authorization").partition("SignedHeaders=")[2].split(",")[0].split(";"):
@@ -98,14 +102,6 @@ def test_another_body_is_signed_as_botocore_would(keys: ReadOnlyCredentials, now
         made, "Authorization"
     )
     assert header(made, "Content-Length") == str(len(BODY))
-
-
-def test_one_template_serves_any_day() -> None:
-    """The signing key of a day is kept, and derived again for another day, later or earlier."""
-    template = template_of(sent_by_botocore(PLAIN), PLAIN)
-    first, other = datetime(2026, 11, 21, 23, 59, 59), datetime(2026, 11, 22)
-    signed = [header(template.make(BODY, now), "Authorization") for now in (first, other, first)]
-    assert signed[0] == signed[2] != signed[1]
 
 
 def test_other_keys_than_those_it_was_signed_with_make_no_template() -> None:
@@ -170,10 +166,3 @@ def test_the_host_of_awscrt_is_not_a_users_header() -> None:
     request.headers["host"] = "127.0.0.1:4567"
     made = template_of(request, PLAIN).make(BODY, signing_time(request))
     assert "host" not in {name.lower() for name in made.headers}
-
-
-def test_another_host_is_a_users_header() -> None:
-    """If a hook names another host, the call goes through botocore."""
-    request = sent_by_botocore(PLAIN, "http://127.0.0.1:4567")
-    request.headers["host"] = "kinesis.example.com"
-    assert find_template(request, PLAIN) is None

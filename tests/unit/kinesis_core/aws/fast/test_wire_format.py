@@ -13,9 +13,8 @@ from kinesis_core.aws import WireFormat, check_cbor
 from kinesis_core.aws.boto_dry_runs import BotoDryRuns, dry_run_client, knows_dry_run
 from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast.wire_format import find_wire
 from kinesis_core.errors import OptionError
-from kinesis_core.model import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, PutEntry, TrimHorizon
+from kinesis_core.model import LAST_EPOCH_MS, AtTimestamp, Cut, PutEntry
 from kinesis_credentials import StaticKeys
 from support.canned import CBOR_TYPE, Canned, header
 from unit.kinesis_core.aws.fast.format_world import ARN, CALLS, EVERY_CALL, JSON_TYPE, PAGE, PUT, FormatWorld
@@ -75,7 +74,6 @@ def test_what_is_sent(world: FormatWorld) -> None:
 @pytest.mark.parametrize(
     ("cut", "sent"),
     [
-        (TrimHorizon(), {"ShardIteratorType": "TRIM_HORIZON"}),
         (
             AtTimestamp(1_790_000_000_123),
             {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor2.CBORTag(1, 1_790_000_000_123)},
@@ -84,35 +82,14 @@ def test_what_is_sent(world: FormatWorld) -> None:
             AtTimestamp(10**17),
             {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": cbor2.CBORTag(1, LAST_EPOCH_MS)},
         ),
-        (At(5), {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": "5"}),
-        (After(5), {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": "5"}),
     ],
 )
-def test_starts_of_iterators(cut: Cut, sent: dict[str, Any], world: FormatWorld) -> None:
-    """A time is tag 1 with milliseconds as an integer. The rest is as in JSON."""
+def test_times_of_iterators(cut: Cut, sent: dict[str, Any], world: FormatWorld) -> None:
+    """A time is tag 1 with milliseconds as an integer."""
     world.canned.response({"ShardIterator": "iterator"}, content_type=CBOR_TYPE)
     assert world.api.get_iterator("shardId-1", cut) == "iterator"
     [(_, asked)] = world.canned.asked
     assert asked == {"ShardId": "shardId-1", "StreamARN": ARN, **sent}
-
-
-SHARD = {
-    "ShardId": "shardId-0",
-    "HashKeyRange": {"StartingHashKey": "0", "EndingHashKey": "9"},
-    "SequenceNumberRange": {"StartingSequenceNumber": "5"},
-}
-
-
-def test_other_calls_stay_json(world: FormatWorld) -> None:
-    """Calls that are rare are made and parsed by botocore, in JSON."""
-    world.canned.response({"Shards": [SHARD]}, content_type=JSON_TYPE)
-    assert [shard.shard_id for shard in world.api.list_shards()] == ["shardId-0"]
-    assert header(world.canned.requests[0], "Content-Type") == JSON_TYPE
-
-
-def test_a_connection_for_cbor() -> None:
-    """A stream that is opened with CBOR makes its calls in CBOR."""
-    assert stream_client(IN_CBOR, ORDERS).calls.wire_format is WireFormat.CBOR
 
 
 @pytest.mark.skipif(
@@ -151,13 +128,6 @@ def test_without_the_package(load: Callable[[], Any]) -> None:
     """Without cbor2, or with one that lacks a limit, the error says what to install, and which option to leave alone."""
     with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[cbor\]'.*wire_format"):
         check_cbor(load)
-
-
-def test_with_the_package() -> None:
-    """With cbor2 both formats have a codec. JSON never needs it."""
-    check_cbor()
-    assert find_wire(WireFormat.CBOR).__name__ == "kinesis_core.aws.fast.wire_cbor"  # type: ignore[attr-defined] # a module
-    assert find_wire(WireFormat.JSON).__name__ == "kinesis_core.aws.fast.wire"  # type: ignore[attr-defined] # a module
 
 
 @pytest.mark.parametrize("content_type", [CBOR_TYPE, "application/cbor", "Application/CBOR; charset=x"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import AtTimestamp, Latest
 from kinesis_core.planning import PlanSettings
-from kinesis_core.planning.loss import MARGIN_MS
+from kinesis_core.shards import MARGIN_MS
 from support.examples import examples
 from support.fake_stream import FakeClock, Mood
 from support.planned import Planned, Read

@@ -7,16 +7,8 @@ from hypothesis import given, strategies as st
 
 from kinesis_core.model import HOUR_MS, After, At, Record, ShardOffset
 from kinesis_core.planning.evidence import Evidence
-from kinesis_core.planning.loss import (
-    MARGIN_MS,
-    Doubt,
-    OffsetExpired,
-    RecordExpired,
-    describe,
-    find_doubt,
-    is_expiring,
-    judge,
-)
+from kinesis_core.planning.loss import Doubt, Loss, OffsetExpired, RecordExpired, describe, find_doubt, judge
+from kinesis_core.shards import MARGIN_MS, Expired, Left, Passed, Seen, is_expiring
 
 HOURS = 24
 NOW_MS = 1_790_000_000_000
@@ -59,6 +51,14 @@ class World:
         return next(iter(self.left), None)
 
     @property
+    def found(self) -> Seen:
+        """What a search for the record of the cut shows."""
+        if self.oldest is None or self.oldest.number > self.cut.number:
+            return Expired(self.oldest)
+        named = [record for record in self.left if record.number == self.cut.number]
+        return Left(named[0]) if named else Passed(self.oldest, is_absent=True)
+
+    @property
     def lost(self) -> list[Record]:
         return [record for record in self.records[self.read :] if record not in self.left]
 
@@ -88,13 +88,17 @@ def worlds(draw: st.DrawFn) -> World:
     )
 
 
+def judged(world: World, hours: int) -> Loss | None:
+    return judge(world.doubt, world.found, lambda: hours, lambda: NOW_MS)
+
+
 @given(worlds(), st.sampled_from([HOURS, 48, 168]))
 def test_no_loss_is_passed_over(world: World, hours: int) -> None:
     """
     Where a record expired after the cut, the judgement is a loss, whatever was seen, whether anything is left, and how long
     records are kept since.
     """
-    loss = judge(world.doubt, world.oldest, lambda: hours, lambda: NOW_MS)
+    loss = judged(world, hours)
     if world.lost:
         assert loss is not None
         assert isinstance(loss, RecordExpired | OffsetExpired)
@@ -107,7 +111,7 @@ def test_no_loss_is_passed_over(world: World, hours: int) -> None:
 def test_a_record_that_is_left_proves_that_nothing_is_lost(world: World, hours: int) -> None:
     """Where the record of the cut, or the very next one, is in the stream, nothing after the cut has left."""
     proofs = [r for r in world.left if r.number == world.cut.number or r == world.doubt.following]
-    loss = judge(world.doubt, world.oldest, lambda: hours, lambda: NOW_MS)
+    loss = judged(world, hours)
     if proofs:
         assert not world.lost
         assert loss is None, "not even where pages stay empty"
@@ -118,7 +122,7 @@ def test_what_is_younger_than_the_retention_is_not_lost(world: World, seen_h: in
     """A shard that was seen empty within the retention has lost nothing since, whatever is left."""
     promised_ms = NOW_MS - seen_h * HOUR_MS
     doubt = Doubt(world.cut, promised_ms, None, None, is_stuck=False)
-    loss = judge(doubt, world.oldest, lambda: HOURS, lambda: NOW_MS)
+    loss = judge(doubt, world.found, lambda: HOURS, lambda: NOW_MS)
     if seen_h < HOURS:
         assert loss is None
     if loss is not None:
@@ -168,7 +172,7 @@ def test_a_record_counts_as_expired_a_minute_early(early_ms: int) -> None:
 @given(worlds())
 def test_a_loss_is_described_as_users_know_it(world: World) -> None:
     """The text has the cut as users write it, and no name of a class of ours."""
-    loss = judge(world.doubt, world.oldest, lambda: HOURS, lambda: NOW_MS)
+    loss = judged(world, HOURS)
     if loss is not None:
         text = describe(loss, world.cut)
         assert "(" not in text.replace("(age ", "")

@@ -17,7 +17,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.loss import MARGIN_MS
+from kinesis_core.shards import MARGIN_MS
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ScriptedStream, scripted_stream
 

@@ -18,6 +18,7 @@ from kinesis_core.planning.loss import (
     judge,
 )
 from kinesis_core.planning.stream_facts import StreamFacts
+from kinesis_core.shards import Expired
 from support.one_shard import OneShard, end_after
 
 NOW_MS = 1_790_000_000_000
@@ -33,7 +34,7 @@ def record(number: int, hours: float | None) -> Record:
 
 
 def judged(doubt: Doubt, oldest: Record | None, hours: int) -> Loss | None:
-    return judge(doubt, oldest, lambda: hours, lambda: NOW_MS)
+    return judge(doubt, Expired(oldest), lambda: hours, lambda: NOW_MS)
 
 
 def doubt(cut: Cut, hours: float, *, names_seen: bool = False, following: Record | None = None) -> Doubt:

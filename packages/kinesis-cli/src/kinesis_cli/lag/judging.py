@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kinesis_cli.lag.probing import Unread
     from kinesis_core.shards import Standing
 
-MARGIN_MS = 60_000
-"""How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
 EXPIRING = 0.75
 """The share of the retention after which the oldest unread record is about to be lost."""
 NEAR_END = 23 / 24
@@ -84,13 +82,13 @@ def _state(
 def _may_have_lost(measurement: Measurement, look: Unread, standing: Standing | None, times: Times) -> bool:
     """Return whether records between the position and the first record that is left may have expired."""
     from kinesis_core import AtTimestamp
-    from kinesis_core.shards import Left, Passed
+    from kinesis_core.shards import Expired
 
     if _is_recent(measurement, times):
         return False
     if isinstance(measurement.cut, AtTimestamp):
         return measurement.position.arrived_ms is not None or _is_near_end(look, times)
-    return _is_named_gone(measurement, look) and not isinstance(standing, (Left, Passed))
+    return _is_named_gone(measurement, look) and isinstance(standing, Expired)
 
 
 def _is_named_gone(measurement: Measurement, look: Unread) -> bool:
@@ -110,11 +108,13 @@ def _is_unread(measurement: Measurement) -> bool:
 def _is_recent(measurement: Measurement, times: Times) -> bool:
     """Return whether nothing after the position can have expired: no record after it arrived before a time that is recent."""
     from kinesis_core import AtTimestamp
+    from kinesis_core.model import HOUR_MS
+    from kinesis_core.shards import is_expiring
 
     cut, position = measurement.cut, measurement.position
     times_ms = (position.arrived_ms, cut.epoch_ms if isinstance(cut, AtTimestamp) else None)
     known = [ms for ms in times_ms if ms is not None]
-    kept_ms = times.retention_ms
+    hours = times.retention_ms // HOUR_MS
     if position.kept_hours is not None:
-        kept_ms = min(kept_ms, position.kept_hours * 3_600_000)
-    return bool(known) and times.age_ms(max(known)) < kept_ms - MARGIN_MS
+        hours = min(hours, position.kept_hours)
+    return bool(known) and not is_expiring(max(known), times.now_ms, hours)

@@ -29,7 +29,7 @@ from kinesis_core.leases import (
     open_table,
     recreation,
 )
-from kinesis_core.planning import certain_from_ms
+from kinesis_core.shards import certain_from_ms
 
 
 @define

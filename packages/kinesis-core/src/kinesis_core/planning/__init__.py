@@ -9,7 +9,6 @@ from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
     from kinesis_core.planning.discovery import Known as Known, find_hole as find_hole
-    from kinesis_core.planning.loss import certain_from_ms as certain_from_ms
     from kinesis_core.planning.pacing import (
         BatchGate as BatchGate,
         PlanAhead as PlanAhead,
@@ -23,7 +22,6 @@ lazy_names(
     __name__,
     {
         "kinesis_core.planning.discovery": "Known find_hole",
-        "kinesis_core.planning.loss": "certain_from_ms",
         "kinesis_core.planning.pacing": "BatchGate PlanAhead log_planned",
         "kinesis_core.planning.planner": "Planner",
         "kinesis_core.planning.settings": "Limits PlanSettings",

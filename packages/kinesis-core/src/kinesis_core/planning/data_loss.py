@@ -21,10 +21,8 @@ from kinesis_core.planning.loss import (
     LossReport,
     NoProgress,
     OffsetExpired,
-    certain_from_ms,
     describe,
     find_doubt,
-    is_expiring,
     judge,
 )
 from kinesis_core.planning.offset_times import seen
@@ -32,7 +30,7 @@ from kinesis_core.planning.progress import Gone, is_lost, lose
 from kinesis_core.planning.settings import Limits
 from kinesis_core.planning.shard_state import ShardState, Unsettled
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.shards import Expired, Left, Passed, Unseen
+from kinesis_core.shards import Passed, Unseen, certain_from_ms, is_expiring
 from kinesis_credentials import Advice
 
 FindEnd = Callable[[ShardOffset], ShardOffset]
@@ -166,25 +164,22 @@ class DataLoss:
 
     def _settle(self, state: ShardState, doubt: Doubt) -> Doubtful | Lost | None:
         """Look for the record that the cut names, and for the oldest one left. Return None where they show that nothing is lost."""
-        match state.look_for(doubt.cut):
-            case None:
-                return Doubtful()
-            case Unseen():
-                state.stalls(doubt.cut)
-                return Doubtful()
-            case Passed(_, is_absent) if doubt.names_seen and is_absent:
-                raise OffsetError(
-                    f"The saved offset is at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older records, "
-                    "and those expire first.",
-                    advice=Advice.RESTORE,
-                    stream=self.facts.name,
-                    shard=state.shard_id,
-                    cut=doubt.cut,
-                )
-            case Left() | Passed():
-                return None
-            case Expired(oldest):
-                loss = judge(doubt, oldest, self.facts.current_kept_hours, state.calls.now_ms)
+        found = state.look_for(doubt.cut)
+        if found is None:
+            return Doubtful()
+        if isinstance(found, Unseen):
+            state.stalls(doubt.cut)
+            return Doubtful()
+        if isinstance(found, Passed) and found.is_absent and doubt.names_seen:
+            raise OffsetError(
+                f"The saved offset is at a record that {state.shard_id} never had: {doubt.cut}. The shard still has older records, "
+                "and those expire first.",
+                advice=Advice.RESTORE,
+                stream=self.facts.name,
+                shard=state.shard_id,
+                cut=doubt.cut,
+            )
+        loss = judge(doubt, found, self.facts.current_kept_hours, state.calls.now_ms)
         # The shard may have stalled, and can be read again since the oldest record was looked for.
         if loss is None or (isinstance(loss, NoProgress) and state.moves(doubt.cut)):
             return None

@@ -20,20 +20,14 @@ from kinesis_core.model import (
     Cut,
     Record,
     ShardOffset,
-    TrimHorizon,
-    is_after,
     show_time,
 )
 from kinesis_core.planning.evidence import Evidence
-from kinesis_core.shards import STALLED_PAGES
+from kinesis_core.shards import MARGIN_MS, STALLED_PAGES, Expired, Passed, Seen, is_expiring
 from kinesis_credentials.advice import Advice, Setting
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
-
-
-MARGIN_MS = 60_000
-"""How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
 
 
 @frozen
@@ -89,16 +83,6 @@ class PositionExpired:
 
 
 Loss = RecordExpired | OffsetExpired | NoProgress | PositionExpired
-
-
-def is_expiring(arrived_ms: int | None, now_ms: int, hours: int) -> bool:
-    """Return whether a record that arrived at *arrived_ms* may have expired after *hours*."""
-    return arrived_ms is not None and arrived_ms < certain_from_ms(now_ms, hours)
-
-
-def certain_from_ms(now_ms: int, hours: int) -> int:
-    """Return the time since which no record has expired after *hours*."""
-    return now_ms - hours * HOUR_MS + MARGIN_MS
 
 
 def find_doubt(
@@ -158,21 +142,22 @@ def _is_unchecked(promised: ShardOffset, end: ShardOffset, evidence: Evidence, *
     return end.cut == cut and at_tip and (evidence.newest or 0) < cut.number
 
 
-def judge(
-    doubt: Doubt, oldest: Record | None, kept_hours: Callable[[], int], now_ms: Callable[[], int]
-) -> Loss | None:
+def judge(doubt: Doubt, found: Seen, kept_hours: Callable[[], int], now_ms: Callable[[], int]) -> Loss | None:
     """
-    Return what is lost, or may be, given the *oldest* record left; None when nothing is.
+    Return what is lost, or may be, given whether the record of the doubt was *found*; None when nothing is.
 
     Records were certainly kept for the last *kept_hours*, as far as anybody saw. A record that was seen and is gone shows that the
     retention was shorter, whatever anybody saw.
     """
+    if not isinstance(found, Expired):
+        return None
+    oldest = found.oldest
     if oldest is None and doubt.expected is not None:
         return RecordExpired(doubt.expected, None)
     hours, at_ms = kept_hours(), now_ms()
     age_ms = None if doubt.promised_ms is None else at_ms - doubt.promised_ms
     is_old = is_expiring(doubt.promised_ms, at_ms, MIN_RETENTION_HOURS if doubt.names_seen else hours)
-    if oldest is not None and not _is_lost_before(oldest, doubt):
+    if oldest is not None and _is_first(oldest, doubt):
         return None
     if doubt.names_seen and isinstance(doubt.cut, At):
         return RecordExpired(doubt.cut.number, oldest)
@@ -186,7 +171,7 @@ def judge(
 
 
 def judge_position(
-    number: int, oldest: Record | None, created_ms: int, now_ms: int
+    number: int, found: Passed | Expired, created_ms: int, now_ms: int
 ) -> PositionExpired | None:
     """
     Return the loss after the record *number*, which a saved position names and the shard does not have; None where nothing is lost.
@@ -194,27 +179,17 @@ def judge_position(
     It need not be the number of a record, as long as an older one is left: that one would expire first. Where nothing is left, records
     may have come and gone, unless the stream, which was created at *created_ms*, is too young for that.
     """
-    if oldest is None:
-        is_lost = is_expiring(created_ms, now_ms, MIN_RETENTION_HOURS)
-    else:
-        is_lost = oldest.number > number
-    return PositionExpired(number, oldest) if is_lost else None
+    is_kept = found.oldest is None and not is_expiring(created_ms, now_ms, MIN_RETENTION_HOURS)
+    return None if is_kept or isinstance(found, Passed) else PositionExpired(number, found.oldest)
 
 
-def _is_lost_before(oldest: Record, doubt: Doubt) -> bool:
-    """Return whether there may have been records between the cut and the *oldest* one that is left."""
+def _is_first(oldest: Record, doubt: Doubt) -> bool:
+    """Return whether no record can have been between the cut, whose own record is gone, and the *oldest* one that is left."""
     if doubt.following is not None and oldest.number <= doubt.following.number:
-        return False
-    match doubt.cut:
-        case AtTimestamp(epoch_ms):
-            since_ms = max(epoch_ms, doubt.promised_ms or 0)
-            return oldest.arrived_ms is None or oldest.arrived_ms >= since_ms
-        case At(number):
-            return oldest.number > number
-        case TrimHorizon() if oldest.arrived_ms is not None and doubt.promised_ms is not None:
-            return oldest.arrived_ms >= doubt.promised_ms
-        case _:
-            return is_after(oldest.number, doubt.cut)
+        return True
+    epoch_ms = doubt.cut.epoch_ms if isinstance(doubt.cut, AtTimestamp) else 0
+    is_before = oldest.arrived_ms is not None and oldest.arrived_ms < max(epoch_ms, doubt.promised_ms or 0)
+    return is_before and not isinstance(doubt.cut, (At, After))
 
 
 @define

@@ -104,7 +104,7 @@ class ShardPages:
         if user_records and empty_until_ms is not None:
             return ShardOffset(After(number)).was_empty_until(empty_until_ms)
         cut = After(number) if user_records else At(number)
-        return after_gone(self._planner, shard_id, cut, found.oldest)
+        return after_gone(self._planner, shard_id, cut, found)
 
     def kept_hours(self) -> int:
         """Return for how many hours records are certainly kept, as far as it is known: a position is judged by it later. Makes no call."""

@@ -34,7 +34,7 @@ from kinesis_core.planning.loss import describe, judge_position
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.stream_planner import Draft, StreamPlanner
 from kinesis_core.planning.tip import plan_tip, plan_until, plan_up_to
-from kinesis_core.shards import Left
+from kinesis_core.shards import Expired, Left, Passed
 from kinesis_credentials.advice import Setting
 from kinesis_credentials.logs import get_logger
 
@@ -286,24 +286,26 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     if (state.evidence.newest or 0) < cut.number:
         # It may be where a subscription continues. A wrong one would look like a shard without new records.
         log.warning("start.ahead", stream=planner.name, shard=shard_id, sequence=cut.number)
-    return after_gone(planner, shard_id, cut, found.oldest)
+    return after_gone(planner, shard_id, cut, found)
 
 
-def after_gone(planner: StreamPlanner, shard_id: str, cut: At | After, oldest: Record | None) -> ShardOffset:
+def after_gone(
+    planner: StreamPlanner, shard_id: str, cut: At | After, found: Passed | Expired
+) -> ShardOffset:
     """
     Return the offset at the record that *cut* names, which the shard does not have, with a time that the first plan can judge by.
 
-    *oldest* is the oldest record left. After a loss reading continues there.
+    *found* has the oldest record left. After a loss reading continues there.
 
     Raises:
         DataLossError: Records may be lost, and a loss stops the query.
     """
     created_ms = planner.facts.summary().created_ms
-    loss = judge_position(cut.number, oldest, created_ms, planner.api.now_ms())
+    loss = judge_position(cut.number, found, created_ms, planner.api.now_ms())
     if loss is not None:
         planner.reports.report(shard_id, ShardOffset(cut), describe(loss, cut))
         return ShardOffset(TrimHorizon())
-    return ShardOffset(cut).was_empty_until(created_ms if oldest is None else oldest.arrived_ms or created_ms)
+    return ShardOffset(cut).was_empty_until((found.oldest and found.oldest.arrived_ms) or created_ms)
 
 
 def _since(start: ShardOffset, since_ms: int) -> ShardOffset:

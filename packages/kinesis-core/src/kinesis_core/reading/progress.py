@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import (
-    HOUR_MS,
     MIN_RETENTION_HOURS,
     After,
     At,
@@ -23,7 +22,7 @@ from kinesis_core.model import (
     drop_before,
     is_before,
 )
-from kinesis_core.shards import NO_GAP, STALLED_PAGES, CallCounts, Gap
+from kinesis_core.shards import NO_GAP, STALLED_PAGES, CallCounts, Gap, is_expiring
 from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
@@ -99,9 +98,8 @@ class RangeProgress:
         if self._proven is None or self._taken is None:
             return None
         hours = MIN_RETENTION_HOURS if self.is_done else self.range.retention_hours
-        may_leave_ms = now_ms - hours * HOUR_MS + NEAR_MS
         arrived_ms = self._proven.arrived_ms
-        is_due = self.is_done if arrived_ms is None else arrived_ms < may_leave_ms
+        is_due = is_expiring(arrived_ms, now_ms, hours, NEAR_MS) or (arrived_ms is None and self.is_done)
         return self._proven.number if is_due else None
 
     def prove(self, *, is_left: bool) -> None:

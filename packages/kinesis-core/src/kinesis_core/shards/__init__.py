@@ -10,14 +10,18 @@ from kinesis_core.shards.calls import CallCounts, Cursor, Look, ShardCalls, is_k
 from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, VISIT_PAGES, Gap
 from kinesis_core.shards.stalls import LONGEST_S, NO_PROGRESS, Stall
 from kinesis_core.shards.standing import (
+    MARGIN_MS,
     Expired,
     Left,
     Passed,
     Search,
+    Seen,
     Standing,
     Unseen,
     await_record,
+    certain_from_ms,
     find_record,
+    is_expiring,
 )
 from kinesis_core.shards.subscribing import SubscriptionPolicy
 
@@ -29,11 +33,13 @@ __all__ = [
     "LONGEST_S",
     "Left",
     "Look",
+    "MARGIN_MS",
     "NO_GAP",
     "NO_PROGRESS",
     "Passed",
     "STALLED_PAGES",
     "Search",
+    "Seen",
     "ShardCalls",
     "Stall",
     "Standing",
@@ -41,7 +47,9 @@ __all__ = [
     "Unseen",
     "VISIT_PAGES",
     "await_record",
+    "certain_from_ms",
     "find_record",
+    "is_expiring",
     "is_known",
     "is_tip",
 ]

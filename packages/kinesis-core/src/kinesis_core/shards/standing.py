@@ -13,10 +13,13 @@ from attrs import define, field
 from msgspec import Struct
 
 from kinesis_core.clock import Clock
-from kinesis_core.model import After, At, Cut, Record, TrimHorizon
+from kinesis_core.model import HOUR_MS, After, At, Cut, Record, TrimHorizon
 from kinesis_core.shards.calls import Cursor, Look
 from kinesis_core.shards.gaps import STALLED_PAGES
 from kinesis_core.shards.stalls import Stall
+
+MARGIN_MS = 60_000
+"""How long before the end of its retention a record counts as expired: arrival times and clocks are not exact."""
 
 
 class Left(Struct, frozen=True):
@@ -145,3 +148,13 @@ def await_record(calls: ShardReads, number: int, stall: Stall, *, with_data: boo
     while isinstance(found := find_record(calls, number, with_data=with_data), Unseen):
         stall.goes_on(At(number), STALLED_PAGES, since_s, calls.clock.now_s())
     return found
+
+
+def is_expiring(arrived_ms: int | None, now_ms: int, hours: int, margin_ms: int = MARGIN_MS) -> bool:
+    """Return whether a record that arrived at *arrived_ms* may have expired after *hours*."""
+    return arrived_ms is not None and arrived_ms < certain_from_ms(now_ms, hours, margin_ms)
+
+
+def certain_from_ms(now_ms: int, hours: int, margin_ms: int = MARGIN_MS) -> int:
+    """Return the time from which on no record has expired after *hours*."""
+    return now_ms - hours * HOUR_MS + margin_ms

@@ -10,12 +10,12 @@ from typing import TypeVar
 from attrs import define, field, frozen
 
 from kinesis_consumer import LeaseLostError
-from kinesis_consumer.delivery import Batch, ShardReader
+from kinesis_consumer.delivery import Batch, GroupStream, ShardReader
 from kinesis_consumer.leases.life import is_out
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper
 from kinesis_consumer.stores import MemoryTable, Update
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupStream, LeaseHolder, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Worker
 from kinesis_core import ServiceError, UnavailableError
 from kinesis_core.leases import LEASE_OWNER, Item, Lease, Value, read_lease
 from kinesis_core.model import AtTimestamp, Cut, Page, Shard, StreamSummary

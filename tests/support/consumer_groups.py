@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from kinesis_consumer import Callbacks, ConsumerGroup, GroupSettings
+from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import ItemTable, MemoryTable
-from kinesis_consumer.worker import Coordinator, GroupStream, LeaseHolder, Worker, WorkerThreads
+from kinesis_consumer.worker import Coordinator, LeaseHolder, Worker, WorkerThreads
 from kinesis_core.clock import Clock, SteadyClock, SystemClock
 from kinesis_core.leases import Lease, is_lease, read_lease
 from kinesis_core.model import TrimHorizon

@@ -6,8 +6,7 @@ import random
 
 from attrs import define, field
 
-from kinesis_consumer.delivery.batch import Batch
-from kinesis_consumer.delivery.shard_reader import ShardReader
+from kinesis_consumer.delivery import Batch, GroupStream, ShardReader
 from kinesis_consumer.leases import updates
 from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.settings import GroupSettings
@@ -52,13 +51,14 @@ class OneShard:
             read_lease(item), name, self.table, self.clock, self.settings.lease_duration_s, sent_s
         )
 
-    def reader(self, *, fail_on_data_loss: bool = True) -> ShardReader:
+    def reader(self, *, fail_on_data_loss: bool = True, initial_ms: int | None = None) -> ShardReader:
         """Return a reader of a new worker that takes the lease."""
         plan = PlanSettings(fail_on_data_loss=fail_on_data_loss)
         pages = ShardPages.of("orders", self.stream, plan, self.clock, random.Random(1))
         summary = pages.begin()
         stream_id = identify_stream(summary.arn, summary.created_ms)
-        return ShardReader(self.take(), "orders", pages, commit, self.settings, self.clock, stream_id)
+        source = GroupStream("orders", pages, self.stream, initial_ms, stream_id)
+        return ShardReader(self.take(), source, commit, self.settings, self.clock)
 
 
 def commit(reader: ShardReader, batch: Batch) -> Batch | None:

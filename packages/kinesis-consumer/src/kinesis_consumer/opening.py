@@ -10,13 +10,13 @@ from attrs import evolve, frozen
 
 from kinesis_consumer.arguments import refused, verify_connection
 from kinesis_consumer.assignment import join
-from kinesis_consumer.delivery import Feed, SubscribedPages
+from kinesis_consumer.delivery import GroupStream, SubscribedPages
 from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
 from kinesis_consumer.stream_names import name_streams
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupStream, LeaseHolder, Worker, WorkerThreads
+from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
 from kinesis_core.clock import SteadyClock, SystemClock
@@ -80,14 +80,16 @@ class Opening:
         verify_past(initial, api.now_ms())
         initial_ms = initial.epoch_ms if isinstance(initial, AtTimestamp) else None
         stream_id = identify_stream(summary.arn, summary.created_ms)
-        return GroupStream(name, self._feed(ref, summary, pages), api, initial_ms, stream_id)
+        return GroupStream(name, pages, api, initial_ms, stream_id, self._subscribed(ref, summary, pages))
 
     def _find_arn(self, ref: StreamRef) -> str:
         return _client(self.connection, ref).describe().arn
 
-    def _feed(self, ref: StreamRef, summary: StreamSummary, pages: ShardPages) -> Feed:
+    def _subscribed(
+        self, ref: StreamRef, summary: StreamSummary, pages: ShardPages
+    ) -> SubscribedPages | None:
         if self.consumer is None:
-            return pages
+            return None
         from kinesis_core.reading.fan_out import StreamConsumer
 
         connection = evolve(self.connection, streams=(ref,))

@@ -501,8 +501,7 @@ def test_a_time_that_only_a_kcl_knows() -> None:
     shard = OneShard.new(checkpoint=LeaseCheckpoint("AT_TIMESTAMP"))
     put(shard, b"old")
     shard.clock.sleep(60)
-    reader = shard.reader()
-    reader.initial_ms = shard.stream.now_ms()
+    reader = shard.reader(initial_ms=shard.stream.now_ms())
     put(shard, b"new")
     assert data(next_batch(reader)) == [b"new"]
     shard = OneShard.new(checkpoint=LeaseCheckpoint("AT_TIMESTAMP"))

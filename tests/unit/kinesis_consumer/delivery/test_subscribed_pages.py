@@ -10,8 +10,8 @@ from threading import Event
 import pytest
 from attrs import define, field
 
-from kinesis_consumer.delivery import ShardReader, SubscribedPages
-from kinesis_consumer.delivery.subscription import ShardSubscription
+from kinesis_consumer.delivery import GroupStream, ShardReader, SubscribedPages
+from kinesis_consumer.delivery.subscribed_pages import ShardSubscription
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import (
     AccessDeniedError,
@@ -48,8 +48,8 @@ class Silent:
 def subscribed(shard: OneShard, api: SubscribeApi) -> ShardReader:
     pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
     pages.begin()
-    feed = SubscribedPages(pages, api, shard.clock)
-    return ShardReader(shard.take(), "orders", feed, commit, shard.settings, shard.clock)
+    source = GroupStream("orders", pages, shard.stream, subscribed=SubscribedPages(pages, api, shard.clock))
+    return ShardReader(shard.take(), source, commit, shard.settings, shard.clock)
 
 
 def test_no_event_yet_is_not_the_tip() -> None:
@@ -85,9 +85,9 @@ def test_a_reader_that_is_gone_forgets_nothing_of_the_next_one() -> None:
     shard = OneShard.new()
     api = Silent()
     api.end.set()
-    feed = subscribed(shard, api).pages
-    first, second = shard.reader(), shard.reader()
-    first.pages = second.pages = feed
+    first = subscribed(shard, api)
+    second = ShardReader(shard.take(), first.source, commit, shard.settings, shard.clock)
+    feed = first.source.feed
     first.open()
     second.open()
     first.close()

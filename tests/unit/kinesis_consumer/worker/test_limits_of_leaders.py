@@ -8,11 +8,12 @@ from collections.abc import Mapping
 import pytest
 from attrs import define, field
 
+from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import MemoryTable
-from kinesis_consumer.worker import Callbacks, Coordinator, GroupStream, LeaseHolder, Worker
+from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Worker
 from kinesis_core.model import TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream

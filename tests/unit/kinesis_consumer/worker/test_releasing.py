@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 import pytest
 from attrs import define, field
 
+from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import Update
-from kinesis_consumer.worker import Callbacks, GroupStream, LeaseHolder, Worker
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
 from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from unit.kinesis_consumer.consumer_parts import OneShard

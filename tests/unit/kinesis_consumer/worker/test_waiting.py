@@ -7,8 +7,9 @@ import random
 import pytest
 from attrs import frozen
 
+from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.leases import new_item, updates
-from kinesis_consumer.worker import Callbacks, GroupStream, LeaseHolder, Worker
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
 from kinesis_core.leases import FINISHED, OLDEST, Lease, LeaseCheckpoint, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from unit.kinesis_consumer.consumer_parts import OneShard

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from kinesis_consumer import Batch, GroupSettings, LeaseLostError
-from kinesis_consumer.delivery import ShardReader
+from kinesis_consumer.delivery import GroupStream, ShardReader
 from kinesis_consumer.leases import updates
-from kinesis_consumer.worker import Callbacks, GroupStream, LeaseHolder, Worker
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_core.leases import read_lease

@@ -8,12 +8,11 @@ from functools import partial
 from attrs import define, evolve, field, frozen
 
 from kinesis_consumer.delivery.batch import Batch
-from kinesis_consumer.delivery.feed import Feed
 from kinesis_consumer.delivery.pace import Pace
-from kinesis_consumer.delivery.page_buffer import PageBuffer
-from kinesis_consumer.delivery.pages import build_batch
+from kinesis_consumer.delivery.page_buffer import PageBuffer, build_batch
 from kinesis_consumer.delivery.positions import LeaseEmptiness, describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import names_record, refused_position, start_of
+from kinesis_consumer.delivery.streams import GroupStream
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, life
 from kinesis_consumer.settings import GroupSettings
@@ -51,17 +50,11 @@ class ShardReader:
     """
 
     held: HeldLease
-    stream: str
-    """What the group calls the stream."""
-    pages: Feed
+    source: GroupStream
     commit_with: Callable[[ShardReader, Batch], object]
     """Commits a batch of this reader, as its worker does."""
     settings: GroupSettings
     clock: Clock
-    stream_id: str = ""
-    """The KCL's name of the stream. A lease that does not say it gets it with the next write."""
-    initial_ms: int | None = None
-    """The time where a new group begins, if the user gave one."""
     count: Callable[[int], None] = lambda _: None
     """Counts the data of this reader and of the others of its worker: a negative number where it goes."""
     wake: Callable[[], None] = lambda: None
@@ -81,6 +74,11 @@ class ShardReader:
     def key(self) -> str:
         """The key of the lease."""
         return self.held.key
+
+    @property
+    def stream(self) -> str:
+        """What the group calls the stream."""
+        return self.source.name
 
     @property
     def shard_id(self) -> str:
@@ -131,7 +129,7 @@ class ShardReader:
         """
         arrivals = self.pace.arrivals
         page = self._next_page()
-        fetched_s, kept_hours = self.clock.now_s(), self.pages.kept_hours()
+        fetched_s, kept_hours = self.clock.now_s(), self.source.pages.kept_hours()
         with self.held.lock:
             if isinstance(self.hand, life.Withdrawn):
                 return
@@ -141,17 +139,17 @@ class ShardReader:
             self.size_bytes += page.size_bytes
         self.count(page.size_bytes)
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
-        due_s = self.clock.now_s() + max(wait_s, self.pages.due_s(self.shard_id))
+        due_s = self.clock.now_s() + max(wait_s, self.source.feed.due_s(self.shard_id))
         self.go_on(lambda pace: pace.fetch(arrivals, due_s))
 
     def _next_page(self) -> ShardPage:
         try:
             position = self.reached.position
             if position is None:
-                position, self.buffer.replayed = start_of(self.held, self.pages, self.initial_ms)
+                position, self.buffer.replayed = start_of(self.held, self.source)
                 self.reached = evolve(self.reached, position=position)
             limit = min(MAX_PAGE_RECORDS, self.settings.max_batch_records)
-            return self.pages.next(self.shard_id, position, limit)
+            return self.source.feed.next(self.shard_id, position, limit)
         except InvalidRequestError as error:
             if self.reached.is_proven or not names_record(self.held.lease):
                 raise
@@ -170,7 +168,7 @@ class ShardReader:
 
     def open(self) -> None:
         """Let pages that arrive by themselves be fetched at once."""
-        self.pages.watch(self.shard_id, self.arrived)
+        self.source.feed.watch(self.shard_id, self.arrived)
 
     def close(self) -> None:
         """Read no further pages, and let no batch go out. Another reader of the shard is not affected. Idempotent."""
@@ -178,7 +176,7 @@ class ShardReader:
             self.hand = life.Withdrawn()
             size_bytes, self.size_bytes = self.size_bytes, 0
         self.count(-size_bytes)
-        self.pages.forget(self.shard_id, self.arrived)
+        self.source.feed.forget(self.shard_id, self.arrived)
 
     def fix_next(self) -> bool:
         """
@@ -285,13 +283,13 @@ class ShardReader:
     def _identity(self) -> Item:
         """Return what is added to a lease that does not name its stream."""
         is_unsaid = self.reached.is_proven and self.held.lease.stream is None
-        return {STREAM_IDENTIFIER: self.stream_id} if is_unsaid and self.stream_id else {}
+        return {STREAM_IDENTIFIER: self.source.stream_id} if is_unsaid and self.source.stream_id else {}
 
     def _plan(self) -> life.Hand[Batch]:
         """Build the next batch from the pages that are there, if it is not built yet. Returns what is in hand then."""
         with self.held.lock:
             if life.can_plan(self.hand):
-                pages = self.buffer.take(partial(self.pages.report_lost, self.shard_id))
+                pages = self.buffer.take(partial(self.source.pages.report_lost, self.shard_id))
                 if pages:
                     self.hand = life.plan(self.hand, build_batch(pages, self.stream, self.shard_id, self))
             return self.hand

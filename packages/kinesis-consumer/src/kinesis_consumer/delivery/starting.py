@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kinesis_consumer.delivery.feed import Feed
 from kinesis_consumer.delivery.positions import OpenBatch, open_batch, read_emptiness, starts_at_a_time
+from kinesis_consumer.delivery.streams import GroupStream
 from kinesis_consumer.leases import HeldLease
 from kinesis_core.errors import InvalidRequestError, StreamRecreatedError
 from kinesis_core.leases import AT_TIMESTAMP, STARTING_TIME, Lease
@@ -11,11 +11,9 @@ from kinesis_core.model import At, AtTimestamp, ShardOffset, TrimHorizon
 from kinesis_credentials import Advice
 
 
-def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[ShardOffset, OpenBatch | None]:
+def start_of(held: HeldLease, source: GroupStream) -> tuple[ShardOffset, OpenBatch | None]:
     """
     Return where the shard of a lease is read from, and the batch that was delivered and not committed, if there is one.
-
-    *initial_ms*: the time where a new group begins, if the user gave one.
 
     Raises:
         LeaseLostError: Another worker has the lease.
@@ -30,11 +28,11 @@ def start_of(held: HeldLease, pages: Feed, initial_ms: int | None) -> tuple[Shar
     checkpoint, emptiness = lease.checkpoint, read_emptiness(lease)
     empty_ms = None if emptiness is None else emptiness.until_ms
     if emptiness is not None:
-        pages.see_kept_hours(emptiness.kept_hours)
+        source.pages.see_kept_hours(emptiness.kept_hours)
     if checkpoint.is_number:
         user_records = checkpoint.sub_sequence_number + 1
-        return pages.resume(lease.shard_id, int(checkpoint.number), user_records, empty_ms), None
-    moment_ms = _moment_ms(held, pages, initial_ms) if starts_at_a_time(lease) else None
+        return source.pages.resume(lease.shard_id, int(checkpoint.number), user_records, empty_ms), None
+    moment_ms = _moment_ms(held, source) if starts_at_a_time(lease) else None
     cut = TrimHorizon() if moment_ms is None else AtTimestamp(moment_ms)
     return ShardOffset(cut, empty_ms), None
 
@@ -55,7 +53,7 @@ def refused_position(lease: Lease, stream: str, error: InvalidRequestError) -> S
     )
 
 
-def _moment_ms(held: HeldLease, pages: Feed, initial_ms: int | None) -> int | None:
+def _moment_ms(held: HeldLease, source: GroupStream) -> int | None:
     """
     Return the time that the checkpoint LATEST or AT_TIMESTAMP means; None for a time that only a KCL knows.
 
@@ -66,7 +64,7 @@ def _moment_ms(held: HeldLease, pages: Feed, initial_ms: int | None) -> int | No
     if lease.starting_ms is not None:
         return lease.starting_ms
     if lease.checkpoint.number == AT_TIMESTAMP:
-        return initial_ms
-    now_ms = pages.now_ms()
+        return source.initial_ms
+    now_ms = source.pages.now_ms()
     held.renew({STARTING_TIME: now_ms})
     return now_ms

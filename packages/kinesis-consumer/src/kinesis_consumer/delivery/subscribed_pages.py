@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable
+from contextlib import closing
 
 from attrs import define, field
 
-from kinesis_consumer.delivery.subscription import ShardSubscription
 from kinesis_core import ServiceError
 from kinesis_core.aws import RESUBSCRIBE_S, SubscribeApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import After, Cut, Page, ShardOffset, SubscribedPage, TrimHorizon, drop_before
 from kinesis_core.planning import ShardPage, ShardPages
 from kinesis_core.shards import SubscriptionPolicy
+from kinesis_core.threads import start_thread
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
@@ -23,6 +25,76 @@ QUIET_S = 5.0
 """An event without records comes about as often. After that time one looks whether the subscription has ended."""
 MARGIN_MS = 5000
 """Arrival times may be off by as much."""
+EVENTS_AHEAD = 2
+"""Events in the queue; the thread holds one more. An event has at most 10 MiB."""
+_LOOK_S = 0.5
+"""How often a thread with a full queue looks whether the subscription was closed."""
+
+
+@define(eq=False)
+class ShardSubscription:
+    """Receives events of one shard from *cut* on. AWS ends it after 5 minutes, and it may break at any time."""
+
+    api: SubscribeApi
+    shard_id: str
+    cut: Cut
+    arrived: Callable[[], None]
+    """Called when there is an event, and at the end."""
+    error: Exception | None = field(default=None, init=False)
+    """Why it ended, if it broke."""
+    _events: queue.Queue[SubscribedPage] = field(init=False)
+    _is_over: bool = field(default=False, init=False)
+    _is_closed: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._events = queue.Queue(EVENTS_AHEAD)
+
+    def start(self) -> None:
+        """Start to receive, in a thread of its own."""
+        start_thread(self._receive, f"kinesis-subscription-{self.shard_id}")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it ended and all events were taken."""
+        return self._is_over and self._events.empty()
+
+    @property
+    def has_event(self) -> bool:
+        """Whether there is an event to take, or the end to see."""
+        return self._is_over or not self._events.empty()
+
+    def take(self) -> SubscribedPage | None:
+        """Return the next event; None if there is none now."""
+        try:
+            return self._events.get_nowait()
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """Receive no more. The thread ends with the next event, which comes within 5 seconds."""
+        self._is_closed = True
+
+    def _receive(self) -> None:
+        try:
+            with closing(self.api.subscribe(self.shard_id, self.cut)) as events:
+                for page in events:
+                    if not self._put(page):
+                        return
+                    self.arrived()
+        except Exception as error:  # noqa: BLE001 - it surfaces where the shard is read
+            self.error = error
+        finally:
+            self._is_over = True
+            self.arrived()
+
+    def _put(self, page: SubscribedPage) -> bool:
+        while not self._is_closed:
+            try:
+                self._events.put(page, timeout=_LOOK_S)
+            except queue.Full:
+                continue
+            return True
+        return False
 
 
 def _nothing() -> None:
@@ -47,7 +119,7 @@ class _Shard:
 @define
 class SubscribedPages:
     """
-    A `Feed` that subscribes to shards as *api*'s consumer.
+    The pages of one stream, by subscriptions of *api*'s consumer. Threads may share it, as long as each shard is read by one at a time.
 
     Each subscription begins where a polled page ended: that page shows whether records were lost before. While a subscription is
     not to be had, the shard is polled. An error that does not pass, such as a consumer that was removed, ends reading.
@@ -57,20 +129,6 @@ class SubscribedPages:
     api: SubscribeApi
     clock: Clock
     _shards: dict[str, _Shard] = field(factory=dict, init=False)
-
-    def now_ms(self) -> int:
-        return self.polled.now_ms()
-
-    def resume(
-        self, shard_id: str, number: int, user_records: int, empty_until_ms: int | None
-    ) -> ShardOffset:
-        return self.polled.resume(shard_id, number, user_records, empty_until_ms)
-
-    def kept_hours(self) -> int:
-        return self.polled.kept_hours()
-
-    def see_kept_hours(self, hours: int) -> None:
-        self.polled.see_kept_hours(hours)
 
     def next(self, shard_id: str, start: ShardOffset, max_records: int) -> ShardPage:
         shard = self._shard(shard_id)
@@ -98,9 +156,6 @@ class SubscribedPages:
 
     def lag_ms(self, shard_id: str) -> int | None:
         return self._shard(shard_id).lag_ms
-
-    def report_lost(self, shard_id: str, after: ShardOffset, what: str) -> None:
-        self.polled.report_lost(shard_id, after, what)
 
     def watch(self, shard_id: str, arrived: Callable[[], None]) -> None:
         self._shards[shard_id] = _Shard(arrived=arrived)
@@ -167,4 +222,4 @@ class SubscribedPages:
 
     def _empty_until_ms(self, event: SubscribedPage) -> int:
         """Return a time before which no record arrived that this event does not have."""
-        return self.now_ms() - event.millis_behind - MARGIN_MS
+        return self.polled.now_ms() - event.millis_behind - MARGIN_MS

@@ -16,7 +16,6 @@ from kinesis_consumer.worker.arrivals import Arrivals
 from kinesis_consumer.worker.callbacks import Callbacks, LeaseCallback, MetricCallback
 from kinesis_consumer.worker.coordinator import Coordinator
 from kinesis_consumer.worker.leases import LeaseHolder
-from kinesis_consumer.worker.streams import GroupStream
 from kinesis_consumer.worker.threads import LONGEST_WAIT_S, WorkerThreads
 from kinesis_consumer.worker.worker import Worker
 
@@ -24,7 +23,6 @@ __all__ = [
     "Arrivals",
     "Callbacks",
     "Coordinator",
-    "GroupStream",
     "LONGEST_WAIT_S",
     "LeaseCallback",
     "LeaseHolder",

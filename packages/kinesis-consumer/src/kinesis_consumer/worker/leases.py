@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define, field
 
 from kinesis_consumer.assignment import Namesakes
-from kinesis_consumer.delivery import Batch, ShardReader
+from kinesis_consumer.delivery import Batch, GroupStream, KnownStreams, ShardReader
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, life, renew
 from kinesis_consumer.settings import GroupSettings
@@ -19,7 +19,6 @@ from kinesis_consumer.stores import ItemTable
 from kinesis_consumer.worker.callbacks import Callbacks
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.outages import RenewalLog, WriteAttempt
-from kinesis_consumer.worker.streams import GroupStream, KnownStreams
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Item, Lease, Value, read_leases
@@ -82,16 +81,12 @@ class LeaseHolder:
         if lease.is_finished:
             self.shards.add_finished(held)
             return
-        source = self.sources[lease.stream_id]
         reader = ShardReader(
             held,
-            source.name,
-            source.pages,
+            self.sources[lease.stream_id],
             self.commit,
             self.settings,
             self.clock,
-            source.stream_id,
-            source.initial_ms,
             self.shards.count,
             lambda: self.look_at(lease.key),
         )

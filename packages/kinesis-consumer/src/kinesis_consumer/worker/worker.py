@@ -225,7 +225,7 @@ class Worker:
 
         A shard that waits for its next poll has no more lag than its last page. None before the first page, and after the last one.
         """
-        lag_ms = reader.pages.lag_ms(reader.shard_id)
+        lag_ms = reader.source.feed.lag_ms(reader.shard_id)
         if lag_ms is None or reader.buffer.is_ended:
             return None
         is_read_on = self._may_fetch(reader, has_room) and not reader.held.is_handing_over

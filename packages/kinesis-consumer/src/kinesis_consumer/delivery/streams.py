@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable
 
 from attrs import define, field, frozen
 
-from kinesis_consumer.delivery import Feed
+from kinesis_consumer.delivery.subscribed_pages import SubscribedPages
 from kinesis_core.aws import StreamApi
 from kinesis_core.leases import Lease
+from kinesis_core.planning import ShardPages
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
@@ -20,12 +21,19 @@ class GroupStream:
 
     name: str
     """What the group calls it: see `name_streams`."""
-    pages: Feed
+    pages: ShardPages
     api: StreamApi
     initial_ms: int | None = None
     """The time where a new group begins, if the user gave one."""
     stream_id: str = ""
-    """The KCL's name of the stream, which leases carry."""
+    """The KCL's name of the stream. A lease that does not say it gets it with the next write."""
+    subscribed: SubscribedPages | None = None
+    """Its pages by enhanced fan-out, if the group has a consumer."""
+
+    @property
+    def feed(self) -> ShardPages | SubscribedPages:
+        """Where the pages of its shards come from."""
+        return self.subscribed or self.pages
 
 
 @define

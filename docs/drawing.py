@@ -29,7 +29,7 @@ def draw(plot: Plot, folder: Path = FOLDER) -> Path:
     """Draw *plot* and return the path of the file."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{plot.name}.svg"
-    with mpl.rc_context(_STYLE):  # type: ignore[arg-type, unused-ignore] # its names of settings are a type of their own
+    with mpl.rc_context(_STYLE):  # type: ignore[arg-type, unused-ignore] # its names of settings are their own type
         _figure(plot).savefig(path, transparent=True, metadata={"Date": None, "Creator": None})
     return path
 

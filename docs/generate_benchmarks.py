@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def run(name: str) -> list[Finding]:
-    """Return the findings of one benchmark, run in a process of its own because an earlier Spark would disturb it."""
+    """Return the findings of one benchmark, run in a separate process because an earlier Spark would disturb it."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_run_here, name).result()
 

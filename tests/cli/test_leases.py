@@ -173,7 +173,7 @@ def test_a_lease_that_changes_meanwhile(kinesis: CommandLine, tables: DynamoDb, 
         terminal.type("y\n")
         ran = terminal.rest()
     assert ran.status == 3
-    assert f"1 lease changed meanwhile and stayed as they are: {SHARDS[0]}." in ran.text
+    assert f"1 lease changed in the meantime and stayed as they are: {SHARDS[0]}." in ran.text
     assert item(tables, SHARDS[0])["checkpoint"] == {"S": NUMBER}
     assert item(tables, SHARDS[1])["checkpoint"] == {"S": "TRIM_HORIZON"}
 

@@ -1,4 +1,4 @@
-"""The registered consumers of a stream, each of which costs money for every shard and hour."""
+"""The registered consumers of a stream. Each one costs money for every shard and hour."""
 
 from __future__ import annotations
 

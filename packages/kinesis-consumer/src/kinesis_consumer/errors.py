@@ -2,7 +2,7 @@
 The errors of consumer groups, besides those of `kinesis_core`.
 
     KinesisError
-    ├── LeaseLostError              the lease was lost before the commit, or nobody knows
+    ├── LeaseLostError              the lease was lost before the commit, or this is unknown
     ├── HandlerError                a handler failed in all attempts
     ├── WorkerNameInUseError        another process has the name of this worker
     └── GroupStateError             the table has what this worker cannot work with
@@ -17,9 +17,9 @@ class LeaseLostError(KinesisError):
     """
     The lease of the shard is lost: another worker has it, or it was not renewed in time.
 
-    Continue with the next batch. If `may_be_committed` is false, this batch is not committed and is delivered again. If it is true,
-    nobody knows: the commit got no response, and reading the lease afterwards did not decide it. So undo the effects of a batch only
-    if `may_be_committed` is false.
+    Continue with the next batch. If `may_be_committed` is false, this batch is not committed and is delivered again. If it is
+    true, this is unknown: the commit got no response, and reading the lease afterwards did not show it. So undo the effects of a
+    batch only if `may_be_committed` is false.
 
     Attributes:
         shard_id: The shard.
@@ -39,7 +39,7 @@ class LeaseLostError(KinesisError):
 
 class HandlerError(KinesisError):
     """
-    A handler failed for a batch, also after all retries. The lease is released. The batch is not committed, unless the handler
+    A handler failed for a batch, even after all retries. The lease is released. The batch is not committed, unless the handler
     committed it.
 
     Correct the handler, or the record for which it fails. Then start again: the batch is delivered again if it is not committed.

@@ -33,7 +33,8 @@ _BATCHES = (
         "batch.unconfirmed",
         "WARNING",
         "worker",
-        "A commit got no response until the lease was lost, and a look afterwards did not show whether it was written. The batch may be "
+        "A commit got no response until the lease was lost, and reading the lease afterwards did not show whether it was "
+        "written. The batch may be "
         "committed. If it is not, it is delivered again.",
         {**_BATCH, "reason": "why the lease is lost"},
         example="batch.unconfirmed batch=orders:shardId-000000000000:4966...:4967... reason=it could not be renewed for 10 s",
@@ -76,7 +77,7 @@ _LEASES = (
         "handover.requested",
         "INFO",
         "worker",
-        "Another worker waits for the shard. This worker releases the lease once the batch in hand is committed, or after "
+        "Another worker waits for the shard. This worker releases the lease once the current batch is committed, or after "
         "`hand_over_timeout_s`.",
         {**_LEASE, **_WORKER, "next": "the worker that has it next; `nobody` if any may take it"},
         example="handover.requested lease=shardId-000000000000 worker=host:6f1c... next=host:77ab...",
@@ -117,7 +118,7 @@ _LEASES = (
         "lease.malformed",
         "WARNING",
         "worker",
-        "An item of the table should be a lease and cannot be read, so nobody reads the shard. Correct or delete it.",
+        "An item of the table should be a lease and cannot be read, so no worker reads the shard. Correct or delete it.",
         _LEASE,
         example="lease.malformed lease=shardId-000000000000",
     ),

@@ -37,9 +37,9 @@ class ConsumerGroup:
     """
     One worker of a group. Open one in each process; threads may share it.
 
-    It starts to work when it is entered (`with`), and releases its leases when it is left. On SIGTERM, all groups of the process finish
-    the batches in hand and end their iterations. This needs one group that is entered in the main thread, and a program without a
-    SIGTERM handler of its own.
+    It starts to work when it is entered (`with`), and releases its leases when it is left. On SIGTERM, all groups of the process
+    finish their current batches and end their iterations. This needs one group that is entered in the main thread, and a program
+    without its own SIGTERM handler.
     """
 
     application: str
@@ -164,8 +164,9 @@ class ConsumerGroup:
         """
         Return, by stream and shard, how many milliseconds this worker is behind the tip.
 
-        The lag is that of the last page. The age of that page is added while no further page is read: the batch in hand is not committed,
-        the memory is full, or calls fail. So the lag grows. A shard is left out before its first page and after its last one.
+        The lag is that of the last page. The age of that page is added while no further page is read: the current batch is not
+        committed, the memory is full, or calls fail. So the lag grows. A shard is left out before its first page and after its
+        last one.
         """
         return self._threads.worker.lag()
 
@@ -217,7 +218,7 @@ class ConsumerGroup:
         return Handling(retries, on_failure, each, random.Random())  # noqa: S311 # jitter, not a secret
 
     def stop(self) -> None:
-        """End all iterations after the batches in hand. Leases are kept until `close`."""
+        """End all iterations after the current batches. Leases are kept until `close`."""
         self._threads.stop()
 
     @in_words_of_groups()

@@ -102,7 +102,7 @@ class Opening:
 
 @frozen
 class _Impatient:
-    """A `StreamApi` that makes one attempt to list shards, also when Kinesis throttles it."""
+    """A `StreamApi` that makes one attempt to list shards, even if Kinesis throttles it."""
 
     _api: BotoStreamApi
 
@@ -210,7 +210,7 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
 
 def verify_past(start: InitialPosition, now_ms: int) -> None:
     """
-    Verify that a group does not begin later than *now_ms*: it would read the records of now.
+    Verify that a group does not begin later than *now_ms*: until then it would read earlier records.
 
     Raises:
         OptionError: It does.

@@ -64,6 +64,6 @@ class GroupSettings:
     beyond all workers' maximum are not read: the event `shards.unassigned` gives their number.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
-    """Maximum time for the batch in hand once another worker waits for its shard."""
+    """Maximum time for the current batch once another worker waits for its shard."""
     fail_on_data_loss: bool = field(default=True, validator=_check_bool)
     """Whether lost records are an error. If not, the loss is logged and reading continues with the oldest record left."""

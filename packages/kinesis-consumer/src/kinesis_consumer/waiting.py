@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 async def in_thread(call: Callable[[], None]) -> None:
-    """Make *call* in a thread. A task that is cancelled meanwhile waits for its end, so that it is not left half done."""
+    """Make *call* in a thread. A task that is cancelled during the call waits for its end, so that it is not left half done."""
     running = asyncio.ensure_future(asyncio.to_thread(call))
     try:
         await asyncio.shield(running)

@@ -69,10 +69,10 @@ def doubled_s(first_s: float, times: int, longest_s: float) -> float:
 
 def find_steady(of: ModuleType = time) -> Callable[[], float]:
     """
-    Return the platform's function for seconds that pass also while the machine is suspended. *of* is the module `time`.
+    Return the platform's function for seconds that also pass while the machine is suspended. *of* is the module `time`.
 
-    That is CLOCK_BOOTTIME on Linux, whose CLOCK_MONOTONIC stands still meanwhile; CLOCK_MONOTONIC on macOS, whose
-    `time.monotonic` does; and `time.monotonic` on Windows.
+    That is CLOCK_BOOTTIME on Linux, whose CLOCK_MONOTONIC stands still while the machine is suspended; CLOCK_MONOTONIC on macOS,
+    whose `time.monotonic` does; and `time.monotonic` on Windows.
     """
     for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
         if hasattr(of, name):

@@ -61,7 +61,9 @@ def forget_archives() -> None:
     `pyspark.zip` again for each package in it, and those of two more archives: 70 to 90 ms of CPU in every task. Spark's archives
     stay the same while a worker runs. The finders of all other archives stay, because those may change.
     """
-    for path, finder in list(sys.path_importer_cache.items()):  # a copy: other threads may import meanwhile
+    for path, finder in list(
+        sys.path_importer_cache.items()
+    ):  # a copy: other threads may import at the same time
         if _is_of_spark(finder):
             sys.path_importer_cache.pop(path, None)
 
@@ -194,7 +196,7 @@ def register_with(spark: Any, package: str, *sources: type) -> None:
 def _python_with(spark: Any, package: str) -> Iterator[None]:
     """
     Let *spark* register data sources for a Python that can import *package*. A session of Spark Connect does not need it: there
-    the server has a Python of its own.
+    the server has its own Python.
     """
     context = getattr(spark, "_sc", None)
     if context is None:

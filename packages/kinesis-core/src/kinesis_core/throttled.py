@@ -16,7 +16,7 @@ MANY = 3
 
 @define
 class Throttled:
-    """The refusals since the last success of one shard. Its records grow old meanwhile, and nothing else shows it."""
+    """The refusals since the last success of one shard. Its records grow old in this time, and nothing else shows it."""
 
     stream: str
     shard_id: str

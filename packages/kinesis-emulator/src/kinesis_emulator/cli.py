@@ -30,7 +30,7 @@ N = TypeVar("N", int, float)
 _PARENT_CHECK_S = 0.25
 _STATUSES = (
     ("creating", "time for which a new stream is CREATING, and refuses to be listed, read and written"),
-    ("settling", "time for which a new stream refuses that also after it is ACTIVE"),
+    ("settling", "time for which a new stream refuses this even after it is ACTIVE"),
     ("updating", "time for which a stream is UPDATING after a change, and refuses others"),
     ("deleting", "time for which a deleted stream is DELETING"),
 )

@@ -31,7 +31,7 @@ class EmulatorProcess:
         port: The port to listen on; 0 takes any free port.
         region: The region of *streams*.
         unlimited: Whether there are no rate limits (the default), or AWS's.
-        data: A folder that keeps the streams for the next emulator, also when this one is killed.
+        data: A folder that keeps the streams for the next emulator, even if this one is killed.
         shard_capacity_records: A shard keeps at least this many records, and may remove older ones before they expire. It
             bounds the memory of an emulator that runs for long.
         clock_skew_s: Seconds by which its clock is ahead of this machine's.
@@ -39,7 +39,7 @@ class EmulatorProcess:
             accepts any date.
         readable_after_s: Seconds from the put of a record until it can be read.
         creating_s: Seconds for which a new stream is CREATING, and refuses to be listed, read and written.
-        settling_s: Seconds for which a new stream refuses that also after it is ACTIVE.
+        settling_s: Seconds for which a new stream refuses this even after it is ACTIVE.
         updating_s: Seconds for which a stream is UPDATING after a change, and refuses others.
         deleting_s: Seconds for which a deleted stream is DELETING.
         fault_share: The share of calls with a fault, from 0 to 1, as `RandomFaults` chooses.

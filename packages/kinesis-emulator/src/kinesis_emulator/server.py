@@ -165,7 +165,7 @@ class _Connection(socketserver.StreamRequestHandler):
         return True
 
     def _send_events(self, events: EventStream, *, keep_alive: bool) -> bool:
-        """Send each frame in a chunk of its own. Return False when the event stream did not end normally."""
+        """Send each frame in a separate chunk. Return False when the event stream did not end normally."""
         head = self._head(200, EVENTS, "Transfer-Encoding: chunked", keep_alive=keep_alive)
         with closing(events.frames()) as frames:
             first = next(frames)  # the subscription is open before its client gets the head

@@ -36,7 +36,7 @@ class Settings:
     settling_s: float = 0.0
     """For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING."""
     updating_s: float = 0.0
-    """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused meanwhile."""
+    """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused in this time."""
     deleting_s: float = 0.0
     """How long a deleted stream is DELETING, with its name in use."""
     consumer_creating_s: float = 0.0
@@ -67,4 +67,4 @@ class Settings:
     arrival_jitter_ms: int = 0
     """Arrival times are up to this much before the clock, at random, and so out of order."""
     jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - not secret
-    """The randomness of arrival times. Set one with a seed of your own."""
+    """The randomness of arrival times. Set one with your own seed."""

@@ -130,7 +130,7 @@ class Subscription:
         self._continuation = shard.number_before(position.index, position.scanned_ms // 1000)
 
     def frames(self) -> Generator[bytes, None, None]:
-        """Yield frames as `EventStream` says. The subscription is marked as open meanwhile."""
+        """Yield frames as `EventStream` says. The subscription is marked as open in this time."""
         self._subscription.is_open = True
         try:
             yield event_frame("initial-response", b"{}", self._wire_format)

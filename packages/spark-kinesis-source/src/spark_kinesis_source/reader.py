@@ -1,7 +1,7 @@
 """
 The common part of the readers of `spark.readStream`, on the driver.
 
-Spark creates a reader in a process of its own that lives as long as the query, and another in a process that pickles it for the
+Spark creates a reader in a separate process that lives as long as the query, and another in a process that pickles it for the
 tasks. So creating one makes no call. The planner, and botocore with it, is imported and opened when it is first needed.
 """
 

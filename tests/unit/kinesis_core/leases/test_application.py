@@ -184,7 +184,7 @@ def test_a_stream_that_was_created_again() -> None:
     """Leases of an older stream of the same name are an error: its records and shards are others."""
     with pytest.raises(
         OptionError,
-        match=rf"has leases of {ACCOUNT}:orders:5, and the stream of now is {ORDERS}: it was deleted",
+        match=rf"has leases of {ACCOUNT}:orders:5, and the stream is now {ORDERS}: it was deleted",
     ):
         resumed([lease(f"{ACCOUNT}:orders:5:{A}")])
 
@@ -193,7 +193,7 @@ def test_a_table_of_one_stream_that_says_which_one() -> None:
     """Leases of a consumer group do, beside those that a KCL has made. They are not taken for those of another stream."""
     items = [lease(A, "7", streamIdentifier=ORDERS), lease(B, "8")]
     assert resumed(items) == {"orders": {A: At(7, 1), B: At(8, 1)}}
-    with pytest.raises(OptionError, match=rf"has leases of {ACCOUNT}:orders:5, and the stream of now"):
+    with pytest.raises(OptionError, match=rf"has leases of {ACCOUNT}:orders:5, and the stream is now"):
         resumed([*items, lease("shardId-000000000002", streamIdentifier=f"{ACCOUNT}:orders:5")])
     with pytest.raises(OptionError, match=rf"no lease of this stream\. It has leases of {ACCOUNT}:teas:5\."):
         resumed([lease(A, streamIdentifier=f"{ACCOUNT}:teas:5")])

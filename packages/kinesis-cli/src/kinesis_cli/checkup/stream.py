@@ -57,7 +57,7 @@ _LISTED = 20
 
 
 def check_consumers(checked: CheckedStream, now_ms: int) -> Finding:
-    """List the consumers, each of which costs money while it is registered."""
+    """List the consumers. Each one costs money while it is registered."""
     if checked.arn is None:
         return unchecked("consumers", "the ARN of the stream is not known")
     try:

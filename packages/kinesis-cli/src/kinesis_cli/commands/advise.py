@@ -30,7 +30,7 @@ def advise(
     stream
         The stream, a name or an ARN.
     sample
-        Read so much of each open shard's latest records.
+        How much of each open shard's latest records to read.
     keys
         How many keys to name of each hot shard.
     output

@@ -40,8 +40,8 @@ def put(
     files
         Files with a record in each line. Without them the standard input is read.
     key
-        The partition key: a field of JSON records as a path, such as `.customer` or `.items[0].id`, or a constant. `=TEXT` is
-        the constant TEXT, also where TEXT begins with a dot. Default: random keys.
+        The partition key: a field of JSON records as a path, such as `.customer` or `.items[0].id`, or a constant. `=TEXT` is the
+        constant TEXT, even if TEXT begins with a dot. Default: random keys.
     explicit_hash_key
         The explicit hash key, a decimal number, in the same way. It chooses the shard instead of the partition key.
     aggregate

@@ -30,7 +30,7 @@ def shards(
     stream
         The stream, a name or an ARN.
     sample
-        Read so much of each open shard's latest records to see how busy it is.
+        How much of each open shard's latest records to read, to see how busy it is.
     no_sample
         Read no records.
     most

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FIRST, _SHORTEST_MS = 64, 60_000
 """The first slice of time is a 64th of the whole, and none is shorter than a minute: to find where it ends costs calls."""
 _QUICK_S, _SLOW_S, _LONGER = 5.0, 60.0, 4
-"""A slice that took so little time makes the next one longer, and one that took so much makes it shorter."""
+"""A slice that took less than `_QUICK_S` makes the next one longer. A slice that took more than `_SLOW_S` makes it shorter."""
 _HOUR_MS = 3_600_000
 
 

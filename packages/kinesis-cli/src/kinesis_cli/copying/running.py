@@ -18,7 +18,7 @@ from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import DataLossError, KinesisError, OptionError, Producer, PutError, Totals, UserRecord
 
 _SHOWN = 10
-"""Records with a note of their own. The others are counted."""
+"""Records with their own note. The others are counted."""
 
 
 @define

@@ -1,4 +1,4 @@
-"""Turns what a shard shows after a position into a state and a lag. Pure: the look and the time are arguments."""
+"""Turns what a shard shows after a position into a state and a lag. Pure: the result of the check and the time are arguments."""
 
 from __future__ import annotations
 

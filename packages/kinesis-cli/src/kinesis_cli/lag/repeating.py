@@ -70,5 +70,5 @@ class ProblemNotes:
 
 
 def _without_request_ids(text: str) -> str:
-    """Return *text* so that it is the same for each response: AWS gives each one an id of its own."""
+    """Return *text* so that it is the same for each response: AWS gives each one a separate id."""
     return _REQUEST_ID.sub("request id", text)

@@ -1,4 +1,4 @@
-"""Which workers run, as two looks at the table show. The table has no times of leases: a renewal only moves a counter."""
+"""Which workers run, as two scans of the table show. The table has no times of leases: a renewal only moves a counter."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _life(is_writing: bool, report_age_s: float | None, watched_s: float) -> Lif
 
 
 def _writers(first: Snapshot, last: Snapshot) -> set[str]:
-    """Return the workers that have written between the two looks."""
+    """Return the workers that have written between the two scans."""
     before = {lease.key: lease for lease in first.leases}
     found = {
         name for name, time_s in last.reports_s.items() if time_s != first.reports_s.get(name, time_s)

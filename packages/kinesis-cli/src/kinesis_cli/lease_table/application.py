@@ -68,7 +68,7 @@ class ManagedApplication:
 
     def reset(self, resets: Sequence[Reset], watched: Watched, *, force: bool, yes: bool) -> None:
         """
-        Make the application read on from other positions.
+        Make the application continue from other positions.
 
         Raises:
             CommandError: A worker runs and *force* is not set, there is no such lease, the stream was created again, or the answer
@@ -123,12 +123,13 @@ class ManagedApplication:
         if max(until_ms, summary.created_ms) < left_ms:
             note(
                 f"Records of {name} since {show_time(until_ms)} have expired, or may have: the retention is "
-                f"{summary.retention_hours} h. Its shards are read on from the oldest record left."
+                f"{summary.retention_hours} h. Its shards are read from the oldest record left."
             )
 
     def _verify_streams(self, leases: Sequence[Lease]) -> None:
         """
-        Check that the streams which *leases* name exist. Leases of a stream that was created again fit to no shard of now.
+        Check that the streams which *leases* name exist. Leases of a stream that was created again do not match the shards of the
+        new stream.
 
         Raises:
             CommandError: One was deleted and created again.

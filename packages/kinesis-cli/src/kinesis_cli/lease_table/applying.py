@@ -22,7 +22,7 @@ def confirm_and_apply(
 
     Raises:
         CommandError: There is nothing to change, or the answer is no.
-        IncompleteError: Somebody else has changed a lease meanwhile, or there are malformed ones.
+        IncompleteError: Another program has changed a lease in the meantime, or there are malformed ones.
     """
     if not changes:
         raise CommandError("There is no lease to change.")
@@ -41,7 +41,7 @@ def confirm_and_apply(
 def _changed_meanwhile(left: Sequence[Lease]) -> Iterator[str]:
     if left:
         names = ", ".join(lease.shard_id for lease in left[:_SHOWN])
-        yield f"{show_number(len(left), 'lease')} changed meanwhile and stayed as they are: {names}. A worker runs. Try again."
+        yield f"{show_number(len(left), 'lease')} changed in the meantime and stayed as they are: {names}. A worker runs. Try again."
 
 
 def _malformed(keys: Sequence[str], table: str) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Change:
 
 def reset(lease: Lease, checkpoint: LeaseCheckpoint) -> Change:
     """
-    Return the change that makes the next owner of *lease* read on from *checkpoint*. It is free afterwards.
+    Return the change that makes the next owner of *lease* continue from *checkpoint*. It is free afterwards.
 
     An owner that runs would take a counter that is one higher for its own renewal, whose response was lost, and continue.
 
@@ -77,7 +77,7 @@ class Table(Protocol):
 
 def apply(table: Table, changes: Iterable[Change]) -> list[Lease]:
     """
-    Write all *changes*. Return the leases that somebody else has changed since they were read: they are left as they are.
+    Write all *changes*. Return the leases that another program has changed since they were read: they stay as they are.
 
     Raises:
         ServiceError: DynamoDB refuses. The changes before are written.

@@ -1,4 +1,4 @@
-"""Where the option --reset makes an application read on."""
+"""Where an application continues after the option --reset."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 How much is written to one shard, seen by reading along.
 
 It reads at most a page of 256 KiB per call. Where more comes, it skips to the tip, and the rate is that of the time that it has
-read. So it leaves most of the shard's quota to its readers, also while the shard is hot.
+read. So it leaves most of the shard's quota to its readers, even while the shard is hot.
 """
 
 from __future__ import annotations

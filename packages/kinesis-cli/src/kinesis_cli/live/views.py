@@ -73,7 +73,7 @@ class StreamView:
 
 
 class ViewSource(Protocol):
-    """Where the screens get their values. Each call may take seconds, and is made in a thread of its own."""
+    """Where the screens get their values. Each call may take seconds, and is made in a separate thread."""
 
     def streams(self) -> Sequence[StreamLine]:
         """Return all streams of the account and region, sorted by name. Some are described in later calls only."""

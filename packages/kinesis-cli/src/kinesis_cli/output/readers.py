@@ -1,4 +1,4 @@
-"""Ends a command when the program that reads its output has ended, also while there is nothing to write."""
+"""Ends a command when the program that reads its output has ended, even while there is nothing to write."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _reason(error: InvalidRecordError) -> str:
 
 
 _SHOWN = 10
-"""Lines with a note of their own. The others are counted."""
+"""Lines with their own note. The others are counted."""
 
 
 @define

@@ -18,7 +18,7 @@ from kinesis_cli.records import jq_process
 @define
 class Program:
     """
-    A program of jq, which runs in a process of its own. A context manager: the process ends with it.
+    A program of jq, which runs in a separate process. A context manager: the process ends with it.
 
     jq lets no signal through while it runs. In our own process a program that never ends would ignore Ctrl-C.
 

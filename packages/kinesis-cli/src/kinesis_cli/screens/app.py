@@ -19,7 +19,7 @@ class Top(App[BaseException | None]):
     """
     Shows one stream, or a list of all from which one is chosen.
 
-    It returns None after `q`, and otherwise what ended it: TerminatedError, or an error of our own.
+    It returns None after `q`, and otherwise what ended it: TerminatedError, or our own error.
     """
 
     TITLE = "kinesis top"

@@ -17,7 +17,7 @@ from kinesis_core.model import Record
 
 MAX_KEYS = 5000
 _BINS = 4096
-"""Places of further keys, in each of which all hash keys are counted together."""
+"""Places of further keys. In each place all hash keys are counted together."""
 
 
 @define

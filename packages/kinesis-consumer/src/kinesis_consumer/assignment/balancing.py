@@ -12,7 +12,7 @@ from kinesis_core.leases import Lease
 
 @frozen
 class Assign:
-    """*worker* gets *lease* at once: nobody reads it."""
+    """*worker* gets *lease* at once: no worker reads its shard."""
 
     lease: Lease
     worker: str

@@ -36,7 +36,7 @@ class LeaderRun:
     malformed: tuple[str, ...]
     """The keys of items that should be leases and cannot be read."""
     unassigned: int
-    """How many unfinished leases of known streams nobody has, because every worker has as many as it may have."""
+    """The number of unfinished leases of known streams without a worker, because every worker has its maximum."""
 
 
 @define

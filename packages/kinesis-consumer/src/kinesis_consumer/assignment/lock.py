@@ -113,7 +113,7 @@ class LeaderLock:
                 break
 
     def _beat(self, held: _Held) -> bool:
-        """Return whether the heartbeat was written, and so nobody has had the lock since *held*."""
+        """Return whether the heartbeat was written, and so no other worker has had the lock since *held*."""
         return self._write({_OWNER: self.worker, _VERSION: held.version})
 
     def _acquire(self) -> None:

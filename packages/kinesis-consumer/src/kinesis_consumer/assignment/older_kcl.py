@@ -2,8 +2,8 @@
 Whether workers of an older KCL run in the table. A group does not share leases with them.
 
 In a group one leader assigns the leases, and each worker reports to the table that it is alive. A KCL works like this since 3.5, once its
-migrations are complete. Workers of KCL 1.x and 2.x take leases for themselves, and report nothing. Those of KCL 3.0 to 3.4 follow a
-leader of their own, and report to another table. So a worker is an older one if it renews a lease and has no report in this table.
+migrations are complete. Workers of KCL 1.x and 2.x take leases for themselves, and report nothing. Those of KCL 3.0 to 3.4 follow their
+own leader, and report to another table. So a worker is an older one if it renews a lease and has no report in this table.
 
 Source: MigrationState and TableMigrationState of the KCL 3.5
 """
@@ -40,7 +40,7 @@ MOVES = 2
 
 @define
 class OlderWorkers:
-    """Finds workers of an older KCL by two looks at the table or more. Not thread-safe."""
+    """Finds workers of an older KCL by two or more scans of the table. Not thread-safe."""
 
     table: str
     """The table's name."""

@@ -50,7 +50,7 @@ class Batch(ArrowForms):
 
     Attributes:
         id: Which records it has.
-        stream: The stream's name, also if it was given by its ARN. The ARN if two streams of the group have the same name.
+        stream: The stream's name, even if it was given by its ARN. The ARN if two streams of the group have the same name.
         shard_id: The shard of all its records.
         size_bytes: The data of its records.
     """
@@ -65,7 +65,7 @@ class Batch(ArrowForms):
     _owner: BatchOwner
     is_committed: bool = field(default=False, init=False)
     may_be_committed: bool = field(default=False, init=False)
-    """Whether a commit failed, and nobody knows whether it was written nevertheless."""
+    """Whether a commit failed, and it is unknown whether it was written nevertheless."""
 
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
@@ -91,10 +91,10 @@ class Batch(ArrowForms):
     @property
     def is_ours(self) -> bool:
         """
-        Whether the batch is in hand and not committed, and no other worker can have its shard at this moment.
+        Whether the batch is not committed, its lease is held, and no other worker can have its shard at this moment.
 
         That is so as long as the lease is valid by the clock of this process. False after a commit, and after the lease was lost or
-        released: then it stays false. It promises nothing for later: the process may be paused after a look at it, and lose the lease.
+        released: then it stays false. This holds only at this moment: the process may be paused afterwards, and lose the lease.
         Only a commit verifies the lease in the store.
         """
         return self._owner.is_ours(self)
@@ -125,9 +125,8 @@ class Batch(ArrowForms):
         written.
 
         Raises:
-            LeaseLostError: The lease is lost. The batch is not committed, and is delivered again. Or nobody knows, if the error says
-                `may_be_committed`.
-            ServiceError: The store refuses the write, and a retry would not help.
+            LeaseLostError: The lease is lost. The batch is not committed, and is delivered again. If the error says
+            `may_be_committed`, this is unknown. ServiceError: The store refuses the write, and a retry would not help.
         """
         self._owner.commit(self)
 
@@ -135,8 +134,8 @@ class Batch(ArrowForms):
         """
         As `commit`, for a task of asyncio: it is made in a thread.
 
-        A task that is cancelled meanwhile waits until the commit is written or has failed, and is cancelled then. `is_committed`
-        and `may_be_committed` say which it was. A failed commit is the cause of the `CancelledError`.
+        A task that is cancelled during this call waits until the commit is written or has failed, and is cancelled then.
+        `is_committed` and `may_be_committed` say which it was. A failed commit is the cause of the `CancelledError`.
 
         Raises:
             LeaseLostError, ServiceError: As for `commit`.

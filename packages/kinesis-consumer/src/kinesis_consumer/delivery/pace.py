@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kinesis_core.clock import doubled_s
 
 WAIT_S = 1.0
-"""How often a shard looks whether its parents are finished, or its children are listed."""
+"""Time between two checks whether a shard's parents are finished, or its children are listed."""
 SHORT_WAIT_S = 10.0
 """A child usually waits for less: its lease is made a moment before its parent is finished."""
 WAIT_LOG_S = 60.0

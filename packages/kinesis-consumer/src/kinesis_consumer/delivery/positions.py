@@ -1,4 +1,4 @@
-"""What a lease says of a shard: where to read on, which batch is open, until when the shard was empty."""
+"""The contents of a lease: where to continue in the shard, which batch is open, and until when the shard was empty."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def open_batch(lease: Lease) -> OpenBatch | None:
     """
     Return the batch that is open, if *lease* describes it.
 
-    A KCL may have moved the checkpoint, or set a pending checkpoint of its own. Then the description is of another time, and counts
+    A KCL may have moved the checkpoint, or set its own pending checkpoint. Then the description is of another time, and counts
     for nothing.
     """
     if lease.pending is None or lease.pending_batch is None:

@@ -256,7 +256,7 @@ class ShardReader:
         """
         Let no batch go out any more, because the lease is about to be released. Call it in a turn of the lease.
 
-        Returns False with *only_idle* if the program has a batch in hand: then nothing has changed.
+        Returns False with *only_idle* if the program has a batch: then nothing has changed.
         """
         with self.held.lock:
             if not life.may_release(self.hand, only_idle=only_idle):
@@ -286,7 +286,7 @@ class ShardReader:
         return {STREAM_IDENTIFIER: self.source.stream_id} if is_unsaid and self.source.stream_id else {}
 
     def _plan(self) -> life.Hand[Batch]:
-        """Build the next batch from the pages that are there, if it is not built yet. Returns what is in hand then."""
+        """Build the next batch from the pages that are there, if it is not built yet. Returns the current batch then."""
         with self.held.lock:
             if life.can_plan(self.hand):
                 pages = self.buffer.take(partial(self.source.pages.report_lost, self.shard_id))

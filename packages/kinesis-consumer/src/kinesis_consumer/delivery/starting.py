@@ -45,8 +45,8 @@ def names_record(lease: Lease) -> bool:
 def refused_position(lease: Lease, stream: str, error: InvalidRequestError) -> StreamRecreatedError:
     """Return the error of a lease whose position Kinesis refuses: a record of another stream."""
     return StreamRecreatedError(
-        f"Kinesis refuses the position of the lease of {lease.shard_id}: no stream {stream} of now had this record. It was deleted and "
-        f"created again, or somebody has changed the lease. ({error.what})",
+        f"Kinesis refuses the position of the lease of {lease.shard_id}: the present stream {stream} never had this record. The "
+        f"stream was deleted and created again, or another program has changed the lease. ({error.what})",
         advice=Advice.START_ANEW,
         stream=stream,
         shard=lease.shard_id,

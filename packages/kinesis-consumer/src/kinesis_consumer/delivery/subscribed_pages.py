@@ -22,7 +22,7 @@ log = get_logger("kinesis_consumer")
 POLICY = SubscriptionPolicy(RESUBSCRIBE_S, longest_pause_s=60.0)
 """The shard is polled meanwhile, so it can wait for another reader's subscription to end."""
 QUIET_S = 5.0
-"""An event without records comes about as often. After that time one looks whether the subscription has ended."""
+"""An event without records comes about as often. The time until the next check whether the subscription has ended."""
 MARGIN_MS = 5000
 """Arrival times may be off by as much."""
 EVENTS_AHEAD = 2
@@ -178,7 +178,7 @@ class SubscribedPages:
         shard.subscription = ShardSubscription(self.api, shard_id, cut, shard.arrived)
         shard.started_s, shard.retry_s = now_s, now_s + RESUBSCRIBE_S
         shard.subscription.start()
-        if self._shards.get(shard_id) is not shard:  # it was forgotten meanwhile
+        if self._shards.get(shard_id) is not shard:  # it was forgotten in the meantime
             shard.subscription.close()
 
     def _settle(self, shard_id: str, shard: _Shard) -> ServiceError | None:

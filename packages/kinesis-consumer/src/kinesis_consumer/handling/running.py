@@ -40,8 +40,7 @@ class Run:
         Call the handler in several threads until the group ends.
 
         Raises:
-            HandlerError: The handler failed in all attempts. The other threads finish the batches that they
-            have in hand.
+            HandlerError: The handler failed in all attempts. The other threads finish their current batches.
         """
         self._verify_handler()
         if _is_async(self.handler):

@@ -17,7 +17,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.leases import Item, Lease, LeaseCheckpoint, LeaseItemError, Value, read_lease
 
 _ATTEMPTS = 3
-"""One write may meet a response that was lost, and then a hand-over that began meanwhile."""
+"""For one write, a response may be lost, and a hand-over may have begun since then."""
 DescribedEnd = tuple[LeaseCheckpoint, str]
 """The end of a batch, and its description."""
 
@@ -31,7 +31,7 @@ class HeldLease:
     workers count from when they saw that write, which is later. So this worker stops before another one may begin.
 
     Its lock is the lock of its shard, which the reader of the shard uses, too. Writes are made one at a time, each in a turn, and the
-    lock is free during them: who only looks at a shard never waits for a store.
+    lock is free during them: a thread that only reads the state of a shard never waits for a store.
     """
 
     _state: LeaseState
@@ -121,11 +121,11 @@ class HeldLease:
         """
         Commit all records up to *reached*, and fix the end of the next batch if there is one.
 
-        A commit that was written counts, also if the lease was lost before that was known: no worker delivers the records again.
+        A commit that was written counts, even if the lease was lost before that was known: no worker delivers the records again.
         `is_ours` says that the lease is lost.
 
         Raises:
-            LeaseLostError: As for `renew`. The commit is not written, unless `may_be_committed` is true: then nobody knows.
+            LeaseLostError: As for `renew`. The commit is not written. If `may_be_committed` is true, this is unknown.
             ServiceError: Nobody knows whether it was written. Try again.
         """
         with self.turn:
@@ -146,7 +146,7 @@ class HeldLease:
         """
         Release the lease: to the next owner if a hand-over has begun, else to the worker *to*, else to anybody.
 
-        Returns whether that was written. If not, somebody else has changed the lease.
+        Returns whether that was written. If not, another process has changed the lease.
 
         Raises:
             ServiceError: Nobody knows whether it was written. The lease must count as lost: if it was not
@@ -178,7 +178,7 @@ class HeldLease:
         self._become(lambda state: life.lose(state, reason))
 
     def _become(self, transition: Callable[[LeaseState], LeaseState]) -> LeaseState:
-        """Let the lease be in another state. It expires first: a lease that was lost meanwhile does not come back."""
+        """Let the lease be in another state. It expires first: a lease that was lost in the meantime does not come back."""
         with self.lock:
             self._state = transition(life.expire(self._state, self.clock.now_s(), self.duration_s))
             return self._state

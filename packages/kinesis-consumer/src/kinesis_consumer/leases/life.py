@@ -1,10 +1,10 @@
 """
-The life of a lease, and of the batch in hand of its shard, as values and as pure functions from one value to the next.
+The life of a lease, and of the current batch of its shard, as values and as pure functions from one value to the next.
 
-    Held, HandingOver -> Held, HandingOver     `known`, `written`: what a write or a look has shown; a leader may begin or revoke a hand-over
-    HandingOver -> HandingOver                 `ask`: the program was asked to finish the batch in hand
-    Held, HandingOver -> Releasing, Released   `begin_release`, then `end_release`: this worker gives the lease to others on purpose
-    Held, HandingOver, Releasing -> Lost       `expire`, `lose`, `found`: another worker has it, or may have it
+    Held, HandingOver -> Held, HandingOver     `known`, `written`: what a write or a read of the lease has shown; a leader may
+    begin or revoke a hand-over HandingOver -> HandingOver                 `ask`: the program was asked to finish the current
+    batch Held, HandingOver -> Releasing, Released   `begin_release`, then `end_release`: this worker gives the lease to others on
+    purpose Held, HandingOver, Releasing -> Lost       `expire`, `lose`, `found`: another worker has it, or may have it
 
     Empty -> Planned -> Ready -> Out           `plan`, `fix`, `take`: a batch is built, its end is written, the program has it
     Out -> Empty, Planned, Ready               `end_commit`: the next batch takes its place, if its records are there
@@ -42,7 +42,7 @@ class Held(_Lease):
 
 @frozen
 class HandingOver(_Lease):
-    """Another worker waits for the lease. The batch in hand can be committed, and no other one is made."""
+    """Another worker waits for the lease. The current batch can be committed, and no other one is made."""
 
     asked_s: float | None = None
     """When the program was asked to finish."""
@@ -113,7 +113,7 @@ def written(state: LeaseState, lease: Lease, worker: str, sent_s: float) -> Leas
 
 def found(state: LeaseState, lease: Lease, worker: str) -> LeaseState:
     """
-    Return the state after a write of *worker* was refused, and a look has shown *lease*.
+    Return the state after a write of *worker* was refused, and a read has shown *lease*.
 
     The counter has not moved: a hand-over has begun. It has moved by one: an earlier write of this worker was made, and its response
     was lost. Anything else was written by others.
@@ -131,7 +131,7 @@ def unanswered(state: LeaseState) -> LeaseState:
 
 
 def is_committed(state: LeaseState, reached: LeaseCheckpoint) -> bool | None:
-    """Return whether a commit up to *reached* was written before the lease was released or lost. None: only a look tells."""
+    """Return whether a commit up to *reached* was written before the lease was released or lost. None: only a read of the lease shows it."""
     if state.lease.checkpoint == reached:
         return True
     return None if state.lease.counter == state.unanswered else False
@@ -139,7 +139,7 @@ def is_committed(state: LeaseState, reached: LeaseCheckpoint) -> bool | None:
 
 def was_committed(state: LeaseState, reached: LeaseCheckpoint, seen: Lease | None) -> bool | None:
     """
-    Return whether a commit without a response was written, after a look has shown *seen*. None: nobody knows.
+    Return whether a commit without a response was written, after a read has shown *seen*. None: it is unknown.
 
     Only the holder of a lease moves its checkpoint, and each change of owner grows the counter. So if the first write since then has
     reached this checkpoint, it was the commit. After more writes it may have been another worker's, which has delivered the batch
@@ -153,7 +153,7 @@ def was_committed(state: LeaseState, reached: LeaseCheckpoint, seen: Lease | Non
 
 
 def ask(state: LeaseState, now_s: float) -> LeaseState:
-    """Return the state once the program is asked to finish the batch in hand. It is asked once in a hand-over."""
+    """Return the state once the program is asked to finish the current batch. It is asked once in a hand-over."""
     match state:
         case HandingOver(asked_s=None):
             return evolve(state, asked_s=now_s)
@@ -162,7 +162,7 @@ def ask(state: LeaseState, now_s: float) -> LeaseState:
 
 
 def is_overdue(state: LeaseState, now_s: float, timeout_s: float) -> bool:
-    """Return whether the batch in hand had its time since the program was asked for it."""
+    """Return whether the time for the current batch is over since the program was asked to finish it."""
     return isinstance(state, HandingOver) and state.asked_s is not None and now_s - state.asked_s >= timeout_s
 
 

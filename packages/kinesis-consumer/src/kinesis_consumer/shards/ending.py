@@ -122,10 +122,10 @@ class _Family:
 
     def undo(self, created: Sequence[Lease]) -> None:
         """
-        Delete the leases that this call created or may have created, unless somebody has them already.
+        Delete the leases that this call created or may have created, unless another worker has them already.
 
-        A worker that was paused for a long time may find that others have finished the shard, and its children, meanwhile, and
-        have deleted their leases.
+        While a worker was paused for a long time, other workers may have finished the shard and its children, and may have
+        deleted their leases.
         """
         for new in created:
             self.table.delete(new.key, {"checkpoint": new.checkpoint.number, LEASE_OWNER: None})

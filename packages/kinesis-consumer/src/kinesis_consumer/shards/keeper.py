@@ -33,9 +33,9 @@ CREATIONS = 100
 RETRY_S = 2.0
 """Pause after a listing that cannot be used while a stream has no lease at all."""
 HOLE_S = 30.0
-"""Time between two looks at a stream that may lack leases."""
+"""Time between two checks of a stream that may lack leases."""
 CALM_S = 60.0
-"""Time between two looks at a stream that lacks none."""
+"""Time between two checks of a stream that lacks no lease."""
 FORGET_S = 60.0
 """After such a pause leases are no longer created by an earlier look: others may have created, finished and deleted them."""
 

@@ -28,7 +28,7 @@ _KINDS = (
         "SQLITE_BUSY",
         "database is locked",
         UnavailableError,
-        "Another process has been writing for seconds. If this goes on, look for a program that keeps a transaction open.",
+        "Another process has been writing for seconds. If this error stays, look for a program that keeps a transaction open.",
     ),
     _Kind(
         "SQLITE_LOCKED",
@@ -40,7 +40,7 @@ _KINDS = (
         "SQLITE_PROTOCOL",
         "locking protocol",
         UnavailableError,
-        "Other processes open the file at the same time. If this goes on, move the file to a local disk.",
+        "Other processes open the file at the same time. If this error stays, move the file to a local disk.",
     ),
     _Kind("SQLITE_FULL", "database or disk is full", UnavailableError, "Free space on its disk."),
     _Kind(

@@ -66,8 +66,8 @@ class ItemTable(Protocol):
     """
     A table of items by key. Threads may share it.
 
-    Each call makes one attempt and raises `ServiceError`s only: callers know until when it is worth to try again. After an
-    error nobody knows whether a write was made.
+    Each call makes one attempt and raises `ServiceError`s only: callers know until when it is worth to try again. After an error
+    it is unknown whether a write was made.
     """
 
     @property
@@ -106,7 +106,7 @@ class ItemTable(Protocol):
         ...
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
-        """Delete an item. Returns False if an expectation is not met; True also if there was no item and nothing is expected."""
+        """Delete an item. Returns False if an expectation is not met; Also true if there was no item and no value is expected."""
         ...
 
     def close(self) -> None:

@@ -5,11 +5,11 @@ Locks, in the order in which one thread may have several of them:
 
 1. `WorkerThreads._closing`: one thread closes the worker.
 2. `HeldLease.turn`, one for each shard: one thread writes the lease.
-3. `HeldLease.lock`, one for each shard: the lease, the batch in hand, and the pages of its reader.
+3. `HeldLease.lock`, one for each shard: the lease, the current batch, and the pages of its reader.
 4. `HeldShards._lock`: which shards there are, and which of them are looked at next.
 5. `WorkerThreads._changed`: what threads and tasks wait for.
 
-Only the first two are held during calls, so who looks at a shard never waits for a store.
+Only the first two are held during calls, so a thread that reads the state of a shard never waits for a store.
 """
 
 from kinesis_consumer.worker.arrivals import Arrivals

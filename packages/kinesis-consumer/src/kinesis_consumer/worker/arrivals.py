@@ -48,7 +48,7 @@ class Arrivals:
             await self._threads.wait_async(seen)
 
     def _look(self, end: Exception) -> tuple[int, Batch | None]:
-        """Return the number of changes before the look, and the batch that is there, if any. Raises *end* at the group's end."""
+        """Return the number of changes before the check, and the batch that is there, if any. Raises *end* at the group's end."""
         seen, now_s = self._threads.changes, self._threads.worker.clock.now_s()
         batch = self._threads.take()
         if batch is not None:

@@ -43,9 +43,9 @@ class Callbacks:
     lease_gained: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """This worker reads the shard from now on."""
     hand_over_requested: LeaseCallback = field(default=_nothing, validator=_check_callable)
-    """Another worker waits for the shard. This is the last chance to commit the batch in hand."""
+    """Another worker waits for the shard. This is the last chance to commit the current batch."""
     lease_lost: LeaseCallback = field(default=_nothing, validator=_check_callable)
-    """Another worker has the shard, or will soon. A batch in hand cannot be committed."""
+    """Another worker has the shard, or will soon. The current batch cannot be committed."""
     shard_ended: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """All records of the closed shard are committed."""
     metric: MetricCallback = field(default=_nothing, validator=_check_callable)

@@ -32,8 +32,8 @@ VERIFICATION_S = 60.0
 DISCOVERY_S = 1.0
 CANDIDACY_S = 2.5
 """
-How often at least a worker that does not lead looks at the lock. A leader that ends deletes it, and may have released its leases
-to anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
+The maximum time between two checks of the lock by a worker that does not lead. A leader that ends deletes it, and may have
+released its leases to anybody. A heartbeat of a leader may take long: it is a part of a lease's duration.
 """
 LEADING_S = 2.0
 SECONDS_PER_LEASE = 0.02
@@ -82,7 +82,7 @@ class Coordinator:
     """Items that were warned of."""
     _unassigned: Unassigned = field(init=False)
     _listings: dict[str | None, Outage] = field(factory=dict, init=False)
-    """Failed looks at the shards of each stream."""
+    """Failed checks of the shards of each stream."""
     _periodic: list[Periodic] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -133,7 +133,7 @@ class Coordinator:
         """
         Get no further leases, and release all, with the report and the leader's lock. Other workers have them at once. Idempotent.
 
-        With *only_idle*, the leases of batches in hand stay. Each part is done whether or not the store fails for another one: then
+        With *only_idle*, the leases of current batches stay. Each part is done whether or not the store fails for another one: then
         others have it once it expires.
         """
         loads: dict[str, int] = {}
@@ -216,7 +216,7 @@ class Coordinator:
             log.warning("lease.malformed", lease=key)
 
     def _clean_up(self) -> float:
-        """Delete the leases of finished shards that nobody needs."""
+        """Delete the leases of finished shards that are no longer needed."""
         if self.worker.shards.finished():
             leases, _ = read_leases(self.worker.table.scan())
             for lease in needless_leases(leases, self.worker.name, self.keeper.listings):

@@ -18,8 +18,8 @@ class HeldShards:
     """
     The leases that a worker holds, each with a reader of its shard or, for a finished shard, alone. Thread-safe.
 
-    A worker with a thousand shards cannot look at all of them after each batch. So it looks at those that have changed, or whose time
-    has come.
+    A worker with a thousand shards cannot look at all of them after each batch. So it checks only shards that have changed, or
+    whose time has come.
     """
 
     size_bytes: int = field(default=0, init=False)

@@ -43,8 +43,9 @@ class LeaseHolder:
     """
     Holds leases, each with a reader of its shard. Thread-safe; `renew` is called by one thread at a time.
 
-    A lease ends in three ways. It is *handed over* to a named worker, once the batch in hand is committed or after a while. It
-    is *released* on purpose. It is *lost* if another worker has taken it or it has expired. Each is logged and reported once.
+    A lease ends in three ways. It is *handed over* to a named worker, once the current batch is committed, or after the hand-over
+    timeout. It is *released* on purpose. It is *lost* if another worker has taken it or it has expired. Each is logged and
+    reported once.
     """
 
     name: str
@@ -133,7 +134,7 @@ class LeaseHolder:
         """
         Release leases at once: to other workers, or to anybody. *loads* has the number of shards of each worker.
 
-        With *only_idle*, those stay whose batch is in hand. Otherwise another worker delivers such batches again.
+        With *only_idle*, leases with a current batch stay. Otherwise another worker delivers such batches again.
         """
         loads, ended = dict(loads), []
         with suppress(ServiceError):
@@ -215,7 +216,7 @@ class LeaseHolder:
         return held.key, None
 
     def _hand_over(self, reader: ShardReader) -> None:
-        """Release a lease for which another worker waits: once the batch in hand is committed, or after the hand-over timeout."""
+        """Release a lease for which another worker waits: once the current batch is committed, or after the hand-over timeout."""
         now_s, held = self.clock.now_s(), reader.held
         if held.ask(now_s):
             log.info(
@@ -227,7 +228,7 @@ class LeaseHolder:
             self.end(reader)
 
     def _release(self, reader: ShardReader, to: str | None, *, only_idle: bool) -> bool:
-        """Release the lease of a shard. Returns False with *only_idle* if the program has a batch in hand."""
+        """Release the lease of a shard. Returns False with *only_idle* if the program has a batch."""
         with reader.held.turn:
             if not reader.begin_release(only_idle=only_idle):
                 return False

@@ -30,7 +30,7 @@ class WorkerThreads:
     """
     Runs the steps of one worker in threads, from `start` to `close`.
 
-    After `stop` it delivers nothing more, and releases all leases but those of batches in hand. These are renewed until `close`.
+    After `stop` it delivers nothing more, and releases all leases except those of current batches. These are renewed until `close`.
     """
 
     worker: Worker
@@ -87,7 +87,7 @@ class WorkerThreads:
 
     @property
     def changes(self) -> int:
-        """Grows with each change. Read it before a look at the state, and wait only if it is still the same."""
+        """Grows with each change. Read it before the state, and wait only if it is still the same."""
         return self._changes
 
     def wake(self) -> None:
@@ -99,7 +99,7 @@ class WorkerThreads:
                 notify()
 
     def stop(self) -> None:
-        """Deliver no further batch, and release the leases that no batch in hand needs."""
+        """Deliver no further batch, and release the leases without a current batch."""
         self.is_stopping = True
         self.wake()
 
@@ -119,7 +119,7 @@ class WorkerThreads:
         if not self.is_here:
             raise RuntimeError(
                 "The group is not entered in this process. Use it as in `with ConsumerGroup.open(...) as group`; a process that "
-                "was forked opens a group of its own."
+                "was forked opens its own group."
             )
         if self.failure is not None:
             raise self.failure
@@ -165,7 +165,7 @@ class WorkerThreads:
         In a callback it only stops the group: a thread cannot wait for itself.
 
         Raises:
-            BaseException: The error of a callback that was called meanwhile. All leases are released nevertheless.
+            BaseException: The error of a callback that was called in this time. All leases are released nevertheless.
         """
         if not self.is_here:
             return

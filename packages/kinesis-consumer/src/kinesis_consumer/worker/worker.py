@@ -77,7 +77,7 @@ class Worker:
                 log.warning("shard.failed", lease=reader.key, **facts)
         else:
             reader.go_on(Pace.succeed)  # only now: a page may come while the store fails
-        if not self._shards.reads(reader):  # the lease was released or lost meanwhile
+        if not self._shards.reads(reader):  # the lease was released or lost in the meantime
             reader.close()
         self._shards.touch([reader.key])
 

@@ -113,7 +113,7 @@ def tables_client(
 
     Raises:
         CredentialsError: There are no credentials.
-        OptionError: Kinesis is on this machine, DynamoDB is at AWS, and nobody has said so: a local try would make a table in an
+        OptionError: Kinesis is on this machine, DynamoDB is at AWS, and no setting says so: a local try would make a table in an
             account, or wait for a network that is not there.
     """
     client = make_client(connection, "dynamodb", endpoint_url, read_timeout_s, region=region)

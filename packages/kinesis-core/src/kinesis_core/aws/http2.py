@@ -1,5 +1,5 @@
 """
-SubscribeToShard over HTTP/2, through httpx2: it sends the request that botocore has signed on a connection of its own.
+SubscribeToShard over HTTP/2, through httpx2: it sends the request that botocore has signed on its own connection.
 
 botocore supports HTTP/1.1 only. Its event `before-send` passes the signed request, and accepts a response to use instead of
 its own. Endpoints, credentials and errors stay botocore's. Installed by `kinesis-core[http2]`.

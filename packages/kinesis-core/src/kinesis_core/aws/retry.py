@@ -149,7 +149,7 @@ def log_retry(call: str, reason: str, attempt: int, wait_s: float, **target: obj
 
 
 def log_renewal(stream: str, shard: str, cut: Cut) -> None:
-    """Log that a new iterator at *cut* replaces an expired one. The retry has a line of its own."""
+    """Log that a new iterator at *cut* replaces an expired one. The retry has a separate line."""
     log.debug("iterator.renewed", stream=stream, shard=shard, cut=cut)
 
 

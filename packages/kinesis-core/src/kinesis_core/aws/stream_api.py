@@ -67,7 +67,7 @@ class PutApi(Protocol):
         """
         Return all shards that Kinesis still lists, open and closed, in no particular order.
 
-        Without *with_retries* it makes one attempt: the caller has a deadline of its own. With *only_open* closed shards
+        Without *with_retries* it makes one attempt: the caller has a separate deadline. With *only_open* closed shards
         may be missing, which makes the response much smaller on a stream that is resharded often.
         """
         ...

@@ -28,7 +28,7 @@ PLANNING = (
         {
             "stream": "the streams with new records in this batch, with commas between them",
             "shards": "how many shards the batch reads; 0 for an empty batch that keeps the checkpoint fresh",
-            "duration_s": "how long the plan took, also when it was made while the previous batch was processed",
+            "duration_s": "how long the plan took, even if it was made while the previous batch was processed",
             "lag_ms": "how far the planner was behind the tip of the shard that is furthest behind",
         },
         {

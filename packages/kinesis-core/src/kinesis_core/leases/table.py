@@ -20,7 +20,7 @@ from kinesis_core.leases.lease import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.leases.table_client import TableClient
 
 READ_TIMEOUT_S = 5.0
-"""DynamoDB responds within milliseconds, and a query waits meanwhile."""
+"""DynamoDB responds within milliseconds, and a query waits for the response."""
 
 
 @define

@@ -280,6 +280,6 @@ class TableClient:
             self.clock,
             self.rng,
             self._budget,
-            throttles=Throttles.COUNTED,  # a query waits meanwhile, and needs no leases
+            throttles=Throttles.COUNTED,  # a query waits for this, and needs no leases
             table=self.name,
         )

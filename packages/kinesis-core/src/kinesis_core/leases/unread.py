@@ -120,7 +120,7 @@ def last_before(
 
 def check_number(api: StreamApi, shard_id: str, number: int, clock: Clock) -> None:
     """
-    Check that *number* is one of the shard, also if its record has expired.
+    Check that *number* belongs to the shard, even if its record has expired.
 
     Raises:
         InvalidRequestError: It is not.

@@ -70,7 +70,7 @@ def _range(stream: str, shard_id: str, started: ShardOffset | None, ended: Shard
 
 def group_ranges(ranges: list[ShardRange], listings: Mapping[str, Listing]) -> list[RangeGroup]:
     """
-    Put the *ranges* of related shards into one group, parents first. Each other range is a group of its own.
+    Put the *ranges* of related shards into one group, parents first. Each other range is its own group.
 
     Only a batch without a size limit holds both a parent and its child. The groups decide the order of reading, never
     which records are read. The cost is about linear in the number of shards, however they are related.

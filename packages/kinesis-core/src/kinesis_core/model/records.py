@@ -84,7 +84,7 @@ class SubscribedPage(Page):
     """
 
     continuation: _SequenceNumber | None = msgspec.field(name="ContinuationSequenceNumber", default=None)
-    """The next subscription continues after this number, also when the event has no records."""
+    """The next subscription continues after this number, even if the event has no records."""
 
     @property
     def is_shard_end(self) -> bool:

@@ -60,8 +60,8 @@ class Evidence(Struct, frozen=True):
         Return it with the time up to which a page that was read at *now_ms*, and led to *progress*, shows the shard empty.
 
         The end of a shard shows nothing: its children may hold records that arrived before now. Neither do pages without
-        progress: while time passes and their lag stays, records that arrived meanwhile are not on them. Nor does a lag that may be the
-        whole retention, where reading starts at the oldest record: nothing can have been there before.
+        progress: while time passes and their lag stays, records that arrive in this time are not on them. Nor does a lag that may
+        be the whole retention, where reading starts at the oldest record: nothing can have been there before.
         """
         match reading(progress):
             case Idle(cut):

@@ -71,8 +71,8 @@ class Frontier:
         """
         Return the unnamed ancestors of named shards, and the ended shards that no unread one comes before.
 
-        A plan may have looked far ahead of the offset. Without the second rule, it would go on with the children of a shard whose
-        parents are not read yet, and an offset that names those children would pass over the parents.
+        A plan may have looked far ahead of the offset. Without the second rule, it would continue with the children of a shard
+        whose parents are not read yet. An offset that names these children would skip the parents.
         """
         listing, children = self._listing, self.discovery.children
         found = self.finished | (ancestors(self.named, listing) - set(self.named))

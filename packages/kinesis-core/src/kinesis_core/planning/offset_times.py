@@ -13,7 +13,7 @@ from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_credentials import Advice
 
 TIME_MARGIN_MS = 60_000
-"""How far ahead of the service's clock a start may be. Kinesis knows no record of then, and what came until then would be skipped."""
+"""How far ahead of the service's clock a start may be. Kinesis has no record of that time, and records until then would be skipped."""
 ARRIVAL_MARGIN_MS = HOUR_MS
 """How far ahead an arrival may be. One that is later hides for as long that records expire."""
 
@@ -88,7 +88,7 @@ class OffsetTimes:
 
     def is_outdated(self, started: ShardOffset, shard_id: str, listing: Listing) -> bool:
         """
-        Return whether the time that `stamped` adds to an offset is worth a batch of its own.
+        Return whether the time that `stamped` adds to an offset is worth a separate batch.
 
         It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
         """

@@ -49,7 +49,7 @@ class BatchPlanner(Protocol):
     def last_plan(self) -> LastPlan: ...
 
     def set_awaited(self, is_awaited: bool) -> None:
-        """Say whether somebody waits for the plans from now on, also for one that is being made. Only then a budget counts."""
+        """Set whether a query waits for the plans from now on. This includes a plan that is being made. Only then a budget counts."""
         ...
 
     def next_offset(self, start: Offset, *, bounded: bool = True) -> Offset:
@@ -72,7 +72,7 @@ class Timer(Protocol):
 
 
 MakeTimer = Callable[[float, Callable[[], None]], Timer]
-"""Returns a timer that calls a function after a number of seconds, in a thread of its own."""
+"""Returns a timer that calls a function after a number of seconds, in a separate thread."""
 
 
 def daemon_timer(after_s: float, call: Callable[[], None]) -> Timer:

@@ -52,7 +52,7 @@ class Planner:
     Plans batches over one or several streams.
 
     The offsets that it returns have all that is needed: another planner continues from them, on another machine as well.
-    Not thread-safe; it uses up to *threads* threads itself. Only `range_groups` and `set_awaited` may be called meanwhile.
+    Not thread-safe; it uses up to *threads* threads itself. Only `range_groups` and `set_awaited` may be called at the same time.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Planner:
         return self._schedule.last_plan
 
     def set_awaited(self, is_awaited: bool) -> None:
-        """Say whether somebody waits for the plans from now on, also for one that is being made. Only then the budget counts."""
+        """Set whether a query waits for the plans from now on. This includes a plan that is being made. Only then the budget counts."""
         self._schedule.is_awaited = is_awaited
 
     def lag_ms(self) -> dict[str, dict[str, int]]:

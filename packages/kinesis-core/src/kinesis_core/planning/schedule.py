@@ -10,8 +10,8 @@ Each decision has one place. From the outside in:
 5. The targets of a run that ends (`StreamPlanner.targets`), and the `Frontier`: which shards a plan may read at all.
 6. `ShardCalls.limiter`: when a single shard is due. A throttle makes it wait, and no other shard.
 7. `Turns`: which shards come first. Those not planned for longest do. Of those that were planned in the same round, the ones furthest
-   behind do. So a shard that was left out comes before all that were planned meanwhile: with *n* shards, of which each plan has the time
-   for *k*, each shard is planned once in n/k plans, rounded up, whatever the lags are.
+   behind do. So a shard that was left out comes before all shards that were planned since then. If a plan has time for *k* of *n*
+   shards, each shard is planned once in n/k plans, rounded up, whatever the lags are.
 8. `Lanes`: how many are planned at the same time.
 9. `Shares` and `Skew` then say how far a batch goes in each shard.
 
@@ -205,7 +205,7 @@ class Lanes:
         A failure cancels the rest and waits for running plans, because the shard states are reused.
 
         Raises:
-            CancelledError: The lanes were closed meanwhile.
+            CancelledError: The lanes were closed in the meantime.
             ProcessLimitError: The system refuses the first thread.
         """
         ids = list(shards)

@@ -37,7 +37,7 @@ class Limits:
         return _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
 
     def are_used_up(self, records: float, size_bytes: float) -> bool:
-        """Return whether so much may have been ended by these limits."""
+        """Return whether these limits may have ended a batch of this size."""
         by_records = self.max_records is not None and records >= USED_UP * self.max_records
         return by_records or (self.max_bytes is not None and size_bytes >= USED_UP * self.max_bytes)
 

@@ -47,7 +47,7 @@ LATEST_MARGIN_MS = 5000
 
 def begin(planner: StreamPlanner, position: OneStreamStart) -> StreamOffset:
     """
-    Return the offset that *position* means, in every shard of now.
+    Return the offset that *position* means, in every current shard.
 
     Shards discovered later start at their oldest record, so no record put after this moment is missed. A start at a time
     promises all records since then: the first plan reports those that have expired.
@@ -127,7 +127,7 @@ def _in_shard(shard_id: str, position: OneStreamStart, unnamed: Cut | Latest) ->
 
 def end(planner: StreamPlanner, start: StreamOffset, position: OneStreamStart) -> StreamOffset:
     """
-    Return the end of one batch from *start* to *position*; the tip of now in shards that have not reached it.
+    Return the end of one batch from *start* to *position*; the present tip in shards that have not reached it.
 
     Raises:
         OptionError: The position is in the future, or names a shard that does not exist.
@@ -197,7 +197,7 @@ def _check_known(setting: Setting, named: Collection[str], listing: Collection[s
 
 
 def _tips(planner: StreamPlanner, shard_ids: Collection[str]) -> dict[str, ShardOffset]:
-    """Return the tips of these shards, and of children that they get meanwhile."""
+    """Return the tips of these shards, and of children that they get during the call."""
     since_ms = planner.api.now_ms() - LATEST_MARGIN_MS
     since = ShardOffset(AtTimestamp(since_ms), since_ms, was_empty=True)
     listing = planner.listing
@@ -216,7 +216,7 @@ def resume_from_checkpoint(
     planner: StreamPlanner, cuts: Mapping[str, Cut | Latest]
 ) -> dict[str, Cut | Latest]:
     """
-    Return the cut to continue from in every shard of now, given the *cuts* that another connector has reached.
+    Return the cut to continue from in every current shard, given the *cuts* that another connector has reached.
 
     Shards that it has read to the end may have expired since.
 

@@ -137,7 +137,7 @@ class StreamPlanner:
         return self._merged(draft) if is_new else draft.start
 
     def tip(self, draft: Draft, find: Plan = plan_tip) -> StreamOffset:
-        """Return the end of all records that are in the stream now, also in children of finished shards."""
+        """Return the end of all records that are in the stream now, including children of finished shards."""
         self.refresh(draft.start, patiently=True)
         return self.finish(self._plan(draft, partial(self._plan_to_tip, find, is_continued=False)))
 
@@ -150,7 +150,7 @@ class StreamPlanner:
         return found
 
     def has_reached_targets(self, draft: Draft) -> bool:
-        """Return whether no target is left, also where there are none."""
+        """Return whether no target is left. Also true without targets."""
         if not self.targets:
             return True
         start = draft.start

@@ -49,7 +49,7 @@ def plan_until(state: ShardState, start: ShardOffset, until_ms: int) -> ShardOff
     page = state.first_page(since)
     if not page.records:
         tip = plan_tip(state, start)
-        page = state.first_page(since)  # what has come meanwhile is after the end
+        page = state.first_page(since)  # records that arrived since then are after the end
         if not page.records:
             return tip
     state.ends_with(since, page)
@@ -108,7 +108,7 @@ def _nearest(state: ShardState, found: Found) -> ShardOffset | None:
 
 def _read_to_tip(state: ShardState, found: Found, near: ShardOffset | None) -> ShardOffset:
     """
-    Read on to the tip, and one page further: the end of a closed shard may come on a page of its own.
+    Read on to the tip, and one page further: the end of a closed shard may come on a separate page.
 
     Where pages stay empty from some cut on, return that: `state.is_stuck` tells.
     """

@@ -42,7 +42,7 @@ class ProducerSettings:
     it. Consumers of the plain API do not.
     """
     aggregation_max_size: int = field(default=51_200, validator=validators.ge(64))
-    """Maximum bytes of an aggregate, framing included. A larger user record becomes a record of its own."""
+    """Maximum bytes of an aggregate, framing included. A larger user record becomes a separate record."""
     record_max_buffered_time_s: float = field(default=1.0, validator=validators.ge(0))
     """Maximum time a user record is buffered to share an aggregate or a request with others."""
     max_connections: int = field(default=8, validator=[validators.ge(1), validators.le(MOST_CONNECTIONS)])

@@ -123,7 +123,7 @@ class Dispatcher:
     """Whether a listing had other open shards than the map, and the map could not be replaced yet."""
     _is_checking: bool = field(default=False, init=False)
     _held: Sequence[ShardBatch] = field(default=(), init=False)
-    """A request that waits for a check of the shards. No other is taken meanwhile."""
+    """A request that waits for a check of the shards. No other is taken in this time."""
     _findings: deque[CallSteps] = field(factory=deque, init=False)
     """The open questions. Only the steps of the first are under way."""
     _next: ListShards | Describe | None = field(default=None, init=False)

@@ -1,4 +1,4 @@
-"""Packs user records into the batches of their shard: many into an aggregate, or each into a record of its own."""
+"""Packs user records into the batches of their shard: many into an aggregate, or each into a separate record."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ _CHUNK_ROWS = {True: 4 * MAX_PUT_RECORDS, False: MAX_PUT_RECORDS}
 _CHUNK_BYTES = 1024 * 1024
 _PARTS_OF_BUFFER = 8
 """
-Rows and bytes that are added at a time. The threads cannot take requests out meanwhile, and a full buffer may be
-exceeded by that much. With aggregation (True) more rows fit.
+Rows and bytes that are added at a time. The threads cannot take requests out in this time, and a full buffer may be exceeded by
+that much. With aggregation (True) more rows fit.
 """
 
 _FEWEST_COLUMN_ROWS = 32
@@ -58,7 +58,7 @@ class Producer:
         rng: random.Random | None = None,
         group: SenderGroup | None = None,
     ) -> None:
-        """For callers with an API object of their own, such as tests. Programs use `open`."""
+        """For callers with their own API object, such as tests. Programs use `open`."""
         self._is_closed = True
         self.settings = settings or ProducerSettings()
         rng = rng or random.Random()  # noqa: S311 # jitter and spreading, not a secret
@@ -192,7 +192,7 @@ class Producer:
         return True
 
     def _chunks(self, rows: Rows, longest_bytes: int) -> Iterator[Rows]:
-        """Yield *rows* in chunks, each of which is added at once."""
+        """Yield *rows* in chunks. Each chunk is added at once."""
         size = max(1, min(self._chunk_rows, self._chunk_bytes // max(1, longest_bytes)))
         for start in range(0, len(rows), size):
             yield rows if len(rows) <= size else rows.part(start, start + size)
@@ -239,7 +239,7 @@ class Producer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # Also after an error: records accepted before it are written.
+        # Even after an error, the records accepted before it are written.
         self.close()
 
     def __del__(self) -> None:

@@ -25,7 +25,7 @@ from kinesis_credentials.logs import get_logger
 log = get_logger("kinesis_core")
 
 _LONGEST_SLEEP_S = 5.0
-"""After that, a thread looks whether the producer ends. `end_soon` cannot wake it if another thread has the lock."""
+"""After that, a thread checks whether the producer ends. `end_soon` cannot wake it if another thread has the lock."""
 
 
 @define(eq=False)

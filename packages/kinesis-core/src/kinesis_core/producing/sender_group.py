@@ -180,7 +180,7 @@ class SenderGroup:
 
     @contextmanager
     def _unlocked(self) -> Iterator[None]:
-        """Let others have the lock meanwhile."""
+        """Let others have the lock during the call."""
         self.lock.release()
         try:
             yield

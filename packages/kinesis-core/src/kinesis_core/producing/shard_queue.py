@@ -61,7 +61,7 @@ _SMALL_BATCH = 250
 
 @define(eq=False)
 class ShardBatch:
-    """Records of one shard that are sent, and sent again, together. An aggregate is a batch of its own."""
+    """Records of one shard that are sent, and sent again, together. An aggregate is a separate batch."""
 
     queue: ShardQueue
     """The queue that the batch waits or waited in. A queue that is gone takes no batch back."""

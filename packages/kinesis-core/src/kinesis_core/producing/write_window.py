@@ -158,6 +158,4 @@ class Patience:
     def __str__(self) -> str:
         if self._failing_s >= self.ttl_s:
             return f"their shard accepted nothing for {self.ttl_s:g} s"
-        return (
-            f"their shard throttled for {LONGEST_THROTTLE * self.ttl_s:g} s, and accepted nothing meanwhile"
-        )
+        return f"their shard throttled for {LONGEST_THROTTLE * self.ttl_s:g} s, and accepted no record in this time"

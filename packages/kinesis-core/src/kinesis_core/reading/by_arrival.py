@@ -47,7 +47,7 @@ def merge_by_arrival(sources: Sequence[RangeSource]) -> Generator[list[UserRecor
     """
     Yield all records of *sources* in lists, by arrival time.
 
-    The records of one source keep their order, also where their times decrease, and a source comes after those that it
+    The records of one source keep their order, even if their times decrease, and a source comes after those that it
     waits for. Of each source one list is held at a time.
     """
     merge = _Merge(dict(enumerate(sources)))

@@ -73,7 +73,7 @@ DEFAULT_COLUMNS = (
         "When Kinesis took the record in, to the millisecond; neither exact nor increasing.",
     ),
 )
-"""The columns of a reader without a schema of its own, in this order."""
+"""The columns of a reader without its own schema, in this order."""
 
 EXTRA_COLUMNS = (
     Column("shardId", ColumnKind.STRING, False, "The shard that the record was read from."),

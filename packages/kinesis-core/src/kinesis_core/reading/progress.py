@@ -93,7 +93,7 @@ class RangeProgress:
         Return the number of the record that must still be in the stream, or else records between two pages may be lost.
 
         None when there is nothing to prove. Near the end of the retention each page is proven. Otherwise only the end of the
-        range is, because the retention may be lowered meanwhile (never below 24 hours), or the arrival time is not known.
+        range is, because the retention may be lowered during the read (never below 24 hours), or the arrival time is not known.
         """
         if self._proven is None or self._taken is None:
             return None

@@ -30,7 +30,7 @@ class RecordCheck:
         Check the page that *progress* took last. Return False if the range has to be read from `next_cut` again.
 
         That is where it makes no progress: its records have expired, or one has to wait. Otherwise this proves that no record
-        expired before the page was read, which only a look after the page can show.
+        expired before the page was read, which only a check after the page can show.
 
         Raises:
             DataLossError: Records of the range expired (unless `fail_on_data_loss` is off).

@@ -144,7 +144,7 @@ class ShardCalls:
 
     @contextmanager
     def patiently(self) -> Iterator[None]:
-        """Wait out throttles meanwhile: a task of many calls would never end if each throttle restarted it."""
+        """Wait out throttles in this time: a task of many calls would never end if each throttle restarted it."""
         max_throttles, self.max_throttles = self.max_throttles, math.inf
         try:
             yield

@@ -2,10 +2,11 @@
 Gaps: empty pages before the tip of a shard.
 
 One rule says how far a gap is followed: as long as its pages come closer to the tip. After `STALLED_PAGES` in a row that do not, the
-gap is stuck. At the rate of polling that takes ten seconds. Kinesis returns such pages for a position whose records have expired, and
-also for a shard that it cannot read for a while. So a stuck gap proves nothing: one looks whether records have expired.
+gap is stuck. At the rate of polling that takes ten seconds. Kinesis returns such pages for a position whose records have expired.
+It also returns them for a shard that it cannot read for a while. So a stuck gap proves nothing: a check shows whether records
+have expired.
 
-Who comes back soon, and has other shards to read meanwhile, follows a gap for `VISIT_PAGES` at a time.
+A caller that comes back soon, and has other shards to read, follows a gap for `VISIT_PAGES` at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Gap(Struct, frozen=True):
     behind_ms: int = 0
     """`MillisBehindLatest` of the last one."""
     stalled_pages: int = 0
-    """How many there are in a row, the last one included, of which none was closer to the tip than the one before."""
+    """Number of such pages in a row, including the last one, without progress towards the tip."""
 
     @property
     def is_stuck(self) -> bool:

@@ -1,7 +1,7 @@
 """
 Stalls: a shard that brings empty pages for a while, none of them closer to the tip.
 
-Empty pages are no proof of a loss. A planner or reader that gets many of them looks whether records have expired. Where none has, or
+Empty pages are no proof of a loss. A planner or reader that gets many of them checks whether records have expired. Where none has, or
 where nothing can be read that would show it, it waits. After a long time it raises an error, which is no loss either.
 """
 

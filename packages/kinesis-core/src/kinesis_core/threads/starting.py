@@ -83,7 +83,7 @@ def try_to_start(start: Callable[[], object], limits: ProcessLimits | None = Non
 
 @contextmanager
 def _sparing_memory() -> Iterator[None]:
-    """Let the threads that are started meanwhile have small stacks, and share arenas."""
+    """Let the threads that are started in this context have small stacks, and share arenas."""
     _share_arenas()
     with _starting:
         before = threading.stack_size(STACK_BYTES)

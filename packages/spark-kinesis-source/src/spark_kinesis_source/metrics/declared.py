@@ -29,7 +29,7 @@ class Kind(Enum):
 
 @frozen
 class Metric:
-    """One metric. Each label value has a series of its own."""
+    """One metric. Each label value has a separate series."""
 
     name: str
     kind: Kind
@@ -106,7 +106,7 @@ PLANNED = Metric(
     "s",
     QUERY,
     "When the query or its last batch started, or when planning last found nothing to do: nothing new, or less than "
-    "minRecordsPerTrigger. The lag is as of then.",
+    "minRecordsPerTrigger. The lag is the lag at this time.",
 )
 RUNNING = Metric(
     "kinesis.query.running",

@@ -15,7 +15,7 @@ class Exporter(Protocol):
     Where metrics go. *labels* has a value for each label of the metric.
 
     Calls must not block: Spark reports the start of a query inside `start()`, which waits for all listeners. An exporter keeps
-    the values, and sends them in a thread of its own.
+    the values, and sends them in a separate thread.
     """
 
     def add(self, metric: Metric, labels: Labels, amount: float) -> None:

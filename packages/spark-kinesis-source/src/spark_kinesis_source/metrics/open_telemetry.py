@@ -33,7 +33,7 @@ class OpenTelemetryExporter:
         self._counters: dict[Metric, Counter] = {}
         self._histograms: dict[Metric, Histogram] = {}
         self._values: dict[Metric, dict[Series, float]] = {}
-        self._lock = Lock()  # the SDK collects in a thread of its own
+        self._lock = Lock()  # the SDK collects in a separate thread
         for metric in METRICS:
             match metric.kind:
                 case Kind.COUNTER:

@@ -39,7 +39,7 @@ class PrometheusExporter:
             raise ValueError(
                 "The registry has some of these metrics already, probably those of another PrometheusExporter. Make one "
                 "exporter for each registry, and keep it: in a notebook, run its cell once. If there must be a second "
-                "exporter, give it a registry of its own: PrometheusExporter(CollectorRegistry())."
+                "exporter, give it its own registry: PrometheusExporter(CollectorRegistry())."
             ) from error
 
     def _register(self, registry: CollectorRegistry) -> None:

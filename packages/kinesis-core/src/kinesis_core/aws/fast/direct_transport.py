@@ -105,7 +105,7 @@ def _take_open(pool: Any) -> Any:
 
 
 def _has_more(sock: Any) -> bool:
-    """Return whether TLS has decrypted more bytes after the response, which a look at the socket would not show."""
+    """Return whether TLS has decrypted more bytes after the response, which the socket would not show."""
     return isinstance(sock, SSLSocket) and sock.pending() > 0
 
 

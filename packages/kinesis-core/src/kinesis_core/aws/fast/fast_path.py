@@ -74,7 +74,7 @@ def install_raw_bodies(client: BaseClient, wire_format: WireFormat = WireFormat.
 
 
 def install_distribution_strategy(client: BaseClient) -> None:
-    """Let DescribeStreamSummary of *client* return `STRATEGY`, also with a botocore that does not know it."""
+    """Let DescribeStreamSummary of *client* return `STRATEGY`, even with a botocore that does not know it."""
     client.meta.events.register("before-parse.kinesis.DescribeStreamSummary", _take_strategy)
 
 

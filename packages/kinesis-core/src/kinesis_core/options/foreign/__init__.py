@@ -1,7 +1,7 @@
 """
 What users of other connectors bring along: their names of options, their checkpoints, and their dates.
 
-Each connector has a table of its own.
+Each connector has its own table.
 """
 
 from kinesis_core.options.foreign.applications import is_application, read_application

@@ -22,7 +22,7 @@ _READING = (
     ),
     Hint(
         ("minPartitions",),
-        "Use `shardsPerTask`. With 1, each shard has a task of its own. A task never reads a part of a shard.",
+        "Use `shardsPerTask`. With 1, each shard has its own task. A task never reads a part of a shard.",
     ),
     Hint(("subscribe",), "Use `streamName` or `streamARN`. Both take several, separated by commas."),
     Hint(

@@ -19,7 +19,7 @@ from kinesis_core.shards import SubscriptionPolicy
 from kinesis_credentials import Advice
 
 MAX_IDLE_EVENTS = 6
-"""Events in a row without records or progress after which one looks whether records have expired. One comes every 5 s."""
+"""Events in a row without records or progress after which a check shows whether records have expired. One comes every 5 s."""
 _PAUSE_S = 1.0
 """The shortest pause before the next attempt: AWS allows one a second per consumer and shard. The longest one is twice as long."""
 

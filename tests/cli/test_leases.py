@@ -376,7 +376,7 @@ def test_a_time_that_has_expired(kinesis: CommandLine, tables: DynamoDb) -> None
         ran = kinesis.to(emulator)("leases", tables.table, "--reset=all=30h", "--yes", AT_ONCE)
     (line,) = [line for line in ran.err.splitlines() if "have expired" in line]
     assert line.startswith("Records of orders since ")
-    assert line.endswith("the retention is 24 h. Its shards are read on from the oldest record left.")
+    assert line.endswith("the retention is 24 h. Its shards are read from the oldest record left.")
     assert ran.err.endswith("4 leases changed.\n")
 
 
@@ -386,8 +386,8 @@ def test_a_stream_that_was_created_again(kinesis: CommandLine, tables: DynamoDb,
     tables.create_table(leaseKey="HASH")
     tables.put_item(kcl_lease(SHARDS[0], NUMBER, streamIdentifier={"S": f"000000000000:{stream}:1700000000"}))
     ran = kinesis("leases", tables.table, "--reset=all=TRIM_HORIZON", "--yes", AT_ONCE, status=1)
-    assert f"has leases of 000000000000:{stream}:1700000000, and the stream of now is 0" in ran.err
-    assert "deleted and created again since. Delete these leases, or the table." in ran.err
+    assert f"has leases of 000000000000:{stream}:1700000000, and the stream is now 0" in ran.err
+    assert "deleted and created again. Delete these leases, or the table." in ran.err
     assert item(tables, SHARDS[0])["checkpoint"] == {"S": NUMBER}
 
 

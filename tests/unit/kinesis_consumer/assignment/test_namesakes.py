@@ -72,7 +72,7 @@ def test_the_name_of_a_process_that_runs() -> None:
     """It renews its leases, or it reports where it has none: an error before a lease could expire."""
     with pytest.raises(WorkerNameInUseError, match="'host-1'"):
         wait(change=renewed)
-    with pytest.raises(WorkerNameInUseError, match="a name of its own, or none"):
+    with pytest.raises(WorkerNameInUseError, match="its own name, or no name"):
         wait([], report=int)
 
 

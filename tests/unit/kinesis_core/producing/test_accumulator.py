@@ -393,8 +393,8 @@ def test_a_shard_that_only_throttles_for_long_is_a_failure() -> None:
     assert error.shard_id == FIRST
     assert error.key_sha256 == "2c70e12b7a0646f9"
     assert str(error) == (
-        "3 user records could not be written to stream orders: their shard throttled for 600 s, and accepted nothing "
-        "meanwhile: ProvisionedThroughputExceededException 3. 2 more user records may not be in the stream either, because "
+        "3 user records could not be written to stream orders: their shard throttled for 600 s, and accepted no record "
+        "in this time: ProvisionedThroughputExceededException 3. 2 more user records may not be in the stream either, because "
         "the producer stops. A shard accepts 1 MiB and 1,000 records a second from all its producers. Give the stream more "
         "shards, run fewer producers at once, or raise record_ttl_s. "
         "[stream=orders shard=shardId-000000000000 key_sha256=2c70e12b7a0646f9]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.ending import UsageError
-from kinesis_cli.moments import parse_ago, parse_end, parse_start
+from kinesis_cli.moments import parse_ago, parse_end, parse_sample, parse_start
 from kinesis_core import AtTimestamp, Latest, TrimHorizon
 
 NOW_MS = 1_790_000_000_000
@@ -54,3 +54,16 @@ def test_errors_name_the_option() -> None:
         parse_start("soon", "--since", NOW_MS)
     with pytest.raises(UsageError, match=r"--until does not accept 'TRIM_HORIZON'\. Examples: 10m"):
         parse_end("TRIM_HORIZON", "--until", NOW_MS)
+
+
+@pytest.mark.parametrize(("text", "ms"), [("1s", 1000), ("1500ms", 1500), ("5m", 300_000), ("1h", 3_600_000)])
+def test_samples(text: str, ms: int) -> None:
+    """A sample is of 1 second to 1 hour."""
+    assert parse_sample(text) == ms
+
+
+@pytest.mark.parametrize("text", ["", "10", "999ms", "61m", "now", "-5s"])
+def test_other_samples_are_refused(text: str) -> None:
+    """Any other value is an error that names the option and the value."""
+    with pytest.raises(UsageError, match=f"--sample accepts .* got '{text}'"):
+        parse_sample(text)

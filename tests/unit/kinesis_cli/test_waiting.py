@@ -162,7 +162,6 @@ def test_every_connection_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
         ways: tuple[Callable[[], object], ...] = (
             lambda: connect.to("orders"),
             connect.to_account,
-            connect.to_tables,
             lambda: connect.open("orders").close(),
             lambda: connect.open_producer("orders", ProducerSettings()).close(),
         )

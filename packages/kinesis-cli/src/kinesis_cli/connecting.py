@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from cyclopts import Group, Parameter
@@ -50,6 +50,14 @@ class Connect:
             return base
         return AssumeRole(base or DefaultChain(), self.role_arn, self.role_session_name, self.external_id)
 
+    @property
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "region": self.region,
+            "endpoint_url": self.endpoint_url,
+            "credentials": self.credentials,
+        }
+
     def to(self, stream: str) -> Connection:
         """
         Return the connection to *stream*, a name or ARN. It makes no call.
@@ -60,11 +68,7 @@ class Connect:
         """
         from kinesis_core.aws import Connection
 
-        return _checked(
-            Connection.to_stream(
-                stream, region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
-            )
-        )
+        return _checked(Connection.to_stream(stream, **self._arguments))
 
     def region_source(self, stream: str) -> str:
         """Return where the region of *stream* comes from, for people."""
@@ -79,18 +83,14 @@ class Connect:
 
     def to_account(self) -> Connection:
         """
-        Return the connection to the account and region, to list streams. It makes no call.
+        Return the connection to the account and region, for its streams and tables. It makes no call.
 
         Raises:
             RegionError: No region is found.
         """
         from kinesis_core.aws import Connection
 
-        return _checked(
-            Connection.to_account(
-                region=self.region, endpoint_url=self.endpoint_url, credentials=self.credentials
-            )
-        )
+        return _checked(Connection.to_account(**self._arguments))
 
     def open(self, stream: str, *, consumer: str | None = None) -> Stream:
         """
@@ -103,26 +103,9 @@ class Connect:
         """
         from kinesis_core import Stream
 
-        self.to(stream)  # with the same session as that of the stream
-        return Stream.open(
-            stream,
-            region=self.region,
-            endpoint_url=self.endpoint_url,
-            credentials=self.credentials,
-            consumer=consumer,
-            keep_consumer=consumer is not None and self._has_consumer(stream, consumer),
-        )
-
-    def _has_consumer(self, stream: str, name_or_arn: str) -> bool:
-        from kinesis_core import StreamNotFoundError
-        from kinesis_core.aws import consumer_client
-
-        connection = self.to(stream)
-        try:
-            found = consumer_client(connection, connection.streams[0]).describe_consumer(name_or_arn)
-        except StreamNotFoundError:
-            return False
-        return found.status != "DELETING"  # by a command before this one: it will be registered again
+        connection = self.to(stream)  # with the same session as that of the stream
+        is_kept = consumer is not None and _has_consumer(connection, consumer)
+        return Stream.open(stream, consumer=consumer, keep_consumer=is_kept, **self._arguments)
 
     def open_producer(self, stream: str, settings: ProducerSettings) -> Producer:
         """
@@ -134,13 +117,7 @@ class Connect:
         from kinesis_core import Producer
 
         self.to(stream)  # with the same session as that of the producer
-        return Producer.open(
-            stream,
-            region=self.region,
-            endpoint_url=self.endpoint_url,
-            credentials=self.credentials,
-            settings=settings,
-        )
+        return Producer.open(stream, settings=settings, **self._arguments)
 
 
 @Parameter(name="*", group=GROUP)
@@ -151,19 +128,16 @@ class ConnectWithTables(Connect):
     dynamodb_endpoint_url: str | None = None
     "Another endpoint of DynamoDB. Default: AWS_ENDPOINT_URL_DYNAMODB, else AWS."
 
-    def to_tables(self) -> Connection:
-        """
-        Return the connection to the tables of the region, without a stream. It makes no call.
 
-        Raises:
-            RegionError: No region is found.
-        """
-        from kinesis_core.aws import Connection
-        from kinesis_credentials import DefaultChain, resolve_region
+def _has_consumer(connection: Connection, name_or_arn: str) -> bool:
+    from kinesis_core import StreamNotFoundError
+    from kinesis_core.aws import consumer_client
 
-        credentials = self.credentials or DefaultChain()
-        region = resolve_region(credentials, region=self.region, endpoint_url=self.endpoint_url)
-        return _checked(Connection((), region, self.endpoint_url, credentials))
+    try:
+        found = consumer_client(connection, connection.streams[0]).describe_consumer(name_or_arn)
+    except StreamNotFoundError:
+        return False
+    return found.status != "DELETING"  # by a command before this one: it will be registered again
 
 
 def _checked(connection: Connection) -> Connection:

@@ -78,3 +78,19 @@ def parse_ago(text: str) -> int | None:
     """Return the milliseconds that *text* such as `10m` names; None if it is not such a text."""
     match = _AGO.fullmatch(text.strip())
     return None if match is None else round(float(match[1]) * _MS[match[2].lower()])
+
+
+_SHORTEST_MS, _LONGEST_MS = 1000, 3_600_000
+
+
+def parse_sample(text: str) -> int:
+    """
+    Return the milliseconds that the value of --sample names.
+
+    Raises:
+        UsageError: It names none, or is not within 1 s to 1 h.
+    """
+    sample_ms = parse_ago(text)
+    if sample_ms is None or not _SHORTEST_MS <= sample_ms <= _LONGEST_MS:
+        raise UsageError(f"--sample accepts a time of 1s to 1h, such as 30s or 5m; got '{text}'.")
+    return sample_ms

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 
 from attrs import frozen
 
-from kinesis_cli.traffic import HOT, KeyTraffic, PlaceTraffic, Sample
+from kinesis_cli.traffic import HOT, Sample
 from kinesis_core.model import Shard, StreamSummary
 
 
@@ -142,8 +142,6 @@ GOAL = 0.6
 EVEN = 1.5
 """Shards are equally busy, or equally large, if the largest has at most this much more than the mean, and the least not less."""
 
-Weigh = Callable[[KeyTraffic | PlaceTraffic], float]
-
 
 def advise(
     summary: StreamSummary, shards: Sequence[Shard], samples: Mapping[str, Sample]
@@ -179,28 +177,17 @@ def _provisioned(shard: Shard, sample: Sample) -> list[Recommendation]:
     return [one for one in (key, _split(shard, sample, has_hot_key=key is not None)) if one is not None]
 
 
-def _weigher(sample: Sample) -> Weigh:
-    """Return the traffic that the shard has less room for: bytes or records."""
-    if sample.bytes_share >= sample.records_share:
-        return lambda traffic: traffic.size_bytes
-    return lambda traffic: traffic.records
-
-
 def _hot_key(shard: Shard, sample: Sample, *, is_on_demand: bool) -> HotKey | None:
-    weigh = _weigher(sample)
     if not sample.keys:
         return None
-    top = max(sample.keys, key=weigh)
-    total = max(_total(sample), sum(map(weigh, sample.keys)))
-    if weigh(top) < HOT_KEY * total:
-        return None
-    return HotKey(shard.shard_id, sample.load, top.key, weigh(top) / total, is_on_demand)
+    top = max(sample.keys, key=sample.weigh)
+    share = sample.weigh(top) / max(sample.weight, sum(map(sample.weigh, sample.keys)))
+    return None if share < HOT_KEY else HotKey(shard.shard_id, sample.load, top.key, share, is_on_demand)
 
 
 def _split(shard: Shard, sample: Sample, *, has_hot_key: bool) -> Split | SplitInTheMiddle | None:
-    weigh = _weigher(sample)
-    weights = [(place.hash_key, weigh(place)) for place in sample.places]
-    if 2 * sum(weight for _, weight in weights) < _total(sample):
+    weights = [(place.hash_key, sample.weigh(place)) for place in sample.places]
+    if 2 * sum(weight for _, weight in weights) < sample.weight:
         middle = (shard.hash_start + shard.hash_end + 1) // 2
         is_possible = shard.hash_start + 1 < middle < shard.hash_end and not has_hot_key
         return SplitInTheMiddle(shard.shard_id, sample.load, middle) if is_possible else None
@@ -208,11 +195,6 @@ def _split(shard: Shard, sample: Sample, *, has_hot_key: bool) -> Split | SplitI
     if cut is None or cut.larger_share > WORTH_A_SPLIT:
         return None
     return Split(shard.shard_id, sample.load, cut.new_start, cut.first_share)
-
-
-def _total(sample: Sample) -> float:
-    """Return all traffic of user records, in the unit of `_weigher`."""
-    return sample.size_bytes if sample.bytes_share >= sample.records_share else sample.user_records
 
 
 def _scale(shards: Sequence[Shard], samples: Mapping[str, Sample]) -> Scale | None:

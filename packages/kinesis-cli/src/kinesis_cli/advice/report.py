@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from kinesis_cli.advice.judge import Recommendation, advise
-from kinesis_cli.traffic import KeyTraffic, Sample, Window, bounds_for, sample_shards
+from kinesis_cli.traffic import Sample, Window, bounds_for, sample_shards
 from kinesis_core.aws import StreamApi
 from kinesis_core.model import Shard, StreamSummary
 
@@ -46,18 +46,3 @@ def examine(api: StreamApi, sample_ms: int) -> Report:
         ),
     )
     return Report(summary, tuple(busiest), sample_ms, samples, tuple(advise(summary, opened, samples)))
-
-
-def busiest_keys(sample: Sample, most: int) -> list[KeyTraffic]:
-    """Return the keys with the most traffic, the busiest first."""
-
-    def size(key: KeyTraffic) -> int:
-        return key.size_bytes if sample.bytes_share >= sample.records_share else key.records
-
-    return sorted(sample.keys, key=lambda key: (-size(key), key.key))[:most]
-
-
-def key_shares(key: KeyTraffic, sample: Sample) -> tuple[float, float]:
-    """Return the shares that a key has of the records and of the bytes of its shard."""
-    size_bytes = max(sample.size_bytes, sum(one.size_bytes for one in sample.keys))
-    return key.records / max(1, sample.user_records), key.size_bytes / max(1, size_bytes)

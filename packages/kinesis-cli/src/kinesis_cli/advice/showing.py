@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import asdict
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kinesis_cli.advice.judge import Recommendation
-from kinesis_cli.advice.report import Report, busiest_keys, key_shares
+from kinesis_cli.advice.report import Report
 from kinesis_cli.advice.words import AwsCli, explain
 from kinesis_cli.output import WholeLine, WholeTable, new_table, show_number
 from kinesis_cli.traffic import RATES, Sample, add_up, rate_cells, rates_json, show_key, total_line
@@ -62,11 +63,17 @@ def _with_keys(report: Report) -> list[tuple[Shard, Sample]]:
 def _key_table(report: Report, keys: int) -> Table:
     table = new_table("KEY", "SHARD", "RECORDS", "BYTES", right={"RECORDS", "BYTES"}, wrapped={"KEY"})
     for shard, sample in _with_keys(report):
-        for key in busiest_keys(sample, keys):
-            shares = key_shares(key, sample)
+        for key, *shares in _busiest_keys(sample, keys):
             if max(shares) >= _LEAST_SHARE:
-                table.add_row(Text(show_key(key.key)), shard.shard_id, *(f"{share:.0%}" for share in shares))
+                table.add_row(Text(show_key(key)), shard.shard_id, *(f"{share:.0%}" for share in shares))
     return table
+
+
+def _busiest_keys(sample: Sample, most: int) -> Iterator[tuple[str, float, float]]:
+    """Yield the keys with the most traffic, each with the shares that it has of the records and of the bytes of its shard."""
+    size_bytes = max(1, sample.size_bytes, sum(one.size_bytes for one in sample.keys))
+    for key in sorted(sample.keys, key=lambda key: (-sample.weigh(key), key.key))[:most]:
+        yield key.key, key.records / max(1, sample.user_records), key.size_bytes / size_bytes
 
 
 _NAMES = {"shard_id": "shardId", "adjacent_id": "adjacentShardId", "key": "key"}
@@ -77,7 +84,7 @@ def report_json(report: Report, calls: AwsCli, keys: int) -> dict[str, Any]:
     """Return the report as a value that JSON can show, with *keys* keys of each shard."""
     return {
         "stream": report.summary.name,
-        "mode": "ON_DEMAND" if report.summary.is_on_demand else "PROVISIONED",
+        "mode": report.summary.mode,
         "sampleMs": report.sample_ms,
         "shards": [
             {"shardId": shard.shard_id, **rates_json(sample), "keys": _keys_json(sample, keys)}
@@ -88,10 +95,9 @@ def report_json(report: Report, calls: AwsCli, keys: int) -> dict[str, Any]:
 
 
 def _keys_json(sample: Sample, keys: int) -> list[dict[str, Any]]:
-    found = [(key, key_shares(key, sample)) for key in busiest_keys(sample, keys)]
     return [
-        {"key": key.key, "recordsShare": round(records, 4), "bytesShare": round(size, 4)}
-        for key, (records, size) in found
+        {"key": key, "recordsShare": round(records, 4), "bytesShare": round(size, 4)}
+        for key, records, size in _busiest_keys(sample, keys)
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from kinesis_cli.checkup.checked_stream import CheckedStream
 from kinesis_cli.checkup.findings import Finding, failed, ok, unchecked, warning
 from kinesis_cli.output import show_count, show_duration, show_number
+from kinesis_cli.traffic import show_mode
 from kinesis_core import AccessDeniedError, ServiceError
 from kinesis_core.aws import Consumer
 from kinesis_core.model import StreamSummary
@@ -38,8 +39,7 @@ def check_stream(checked: CheckedStream) -> Iterator[Finding]:
 
 
 def _status(summary: StreamSummary) -> Finding:
-    mode = "on-demand" if summary.is_on_demand else "provisioned"
-    text = f"{summary.status}, {mode}, {show_number(summary.open_shards, 'open shard')}"
+    text = f"{summary.status}, {show_mode(summary)}, {show_number(summary.open_shards, 'open shard')}"
     if summary.is_encrypted:
         text += f", encrypted with {summary.key_id or 'a KMS key'}"
     if summary.status == "ACTIVE":

@@ -39,7 +39,7 @@ def advise(
         How to reach AWS.
     """
     from kinesis_cli.advice import AwsCli, draw, examine, report_json
-    from kinesis_cli.traffic import parse_sample
+    from kinesis_cli.moments import parse_sample
     from kinesis_core.aws import stream_client
 
     if keys < 0:

@@ -56,7 +56,7 @@ def leases(
     if watch_ms is None:
         raise UsageError(f"--watch-for accepts a time such as 4s; got '{watch_for}'.")
     resets = [parse_reset(text, int(time.time() * 1000)) for text in reset]
-    opened = ManagedApplication.open(connect.to_tables(), application, connect.dynamodb_endpoint_url, stream)
+    opened = ManagedApplication.open(connect.to_account(), application, connect.dynamodb_endpoint_url, stream)
     watched = opened.watch(watch_ms / 1000)
     if resets:
         opened.reset(resets, watched, force=force, yes=yes)

@@ -43,7 +43,7 @@ def shards(
         How to reach AWS.
     """
     from kinesis_cli.lineage import choose, draw, look, overview_json
-    from kinesis_cli.traffic import parse_sample
+    from kinesis_cli.moments import parse_sample
     from kinesis_core.aws import stream_client
 
     if most < 1:

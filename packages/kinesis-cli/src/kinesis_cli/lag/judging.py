@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from kinesis_cli.lag.lineage import Measurement
 from kinesis_cli.lag.results import ShardLag, State
@@ -42,13 +42,10 @@ def needs_standing(measurement: Measurement, look: Unread, times: Times) -> bool
 
 def judge(measurement: Measurement, look: Unread, standing: Standing | None, times: Times) -> ShardLag:
     """Return the lag. *standing* is that of the record which the position names, if `needs_standing` asked for it."""
-    position = measurement.position
     state, note = _state(measurement, look, standing, times)
-    lag_ms = _lag_ms(look, times)
-    found = ShardLag(measurement.shard_id, state, lag_ms, position.shown, position.owner, note)
     if measurement.waits and state in {State.CURRENT, State.BEHIND}:
-        return evolve(found, state=State.WAITING, note="A parent of the shard is not finished.")
-    return found
+        state, note = State.WAITING, "A parent of the shard is not finished."
+    return measurement.shard_lag(state, _lag_ms(look, times), note)
 
 
 def _lag_ms(look: Unread, times: Times) -> int:

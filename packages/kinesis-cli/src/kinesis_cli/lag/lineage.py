@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kinesis_core.model import Listing
 
 _NO_START = "The reader has read nothing here, and does not say when it began."
+_GONE = "Kinesis no longer lists the shard: it expired, and the reader had not finished it."
 _NO_POSITION = "The reader has no position here, nor in a parent or a child."
 
 
@@ -27,6 +28,9 @@ class Measurement:
     position: Position
     waits: bool = False
     """Whether the reader has to finish a parent first."""
+
+    def shard_lag(self, state: State, lag_ms: int | None, note: str) -> ShardLag:
+        return self.position.shard_lag(self.shard_id, state, lag_ms, note)
 
 
 def apply_positions(reading: Reading, listing: Listing) -> tuple[list[Measurement], list[ShardLag]]:
@@ -44,7 +48,9 @@ def apply_positions(reading: Reading, listing: Listing) -> tuple[list[Measuremen
     following = _descendants(positions, listing) if positions else set(listing)
     measured: list[Measurement] = []
     settled = [
-        _gone(s, position) for s, position in positions.items() if s not in listing and s not in finished
+        position.shard_lag(shard_id, State.GONE, None, _GONE)
+        for shard_id, position in positions.items()
+        if shard_id not in listing and shard_id not in finished
     ]
     for shard_id in listing:
         position = positions.get(shard_id) or _unnamed(shard_id, passed, following)
@@ -64,10 +70,10 @@ def _settle(
 
     match position.cut:
         case ShardEnd():
-            return ShardLag(shard_id, State.FINISHED, 0, position.shown, position.owner)
+            return position.shard_lag(shard_id, State.FINISHED, 0)
         case None | Latest():
             note = _NO_START if position.shown else _NO_POSITION
-            return ShardLag(shard_id, State.UNKNOWN, None, position.shown or None, position.owner, note)
+            return position.shard_lag(shard_id, State.UNKNOWN, None, note)
         case cut:
             is_unread = isinstance(cut, (TrimHorizon, AtTimestamp))
             waits = is_unread and bool(waits_for(listing[shard_id], listing, finished))
@@ -82,11 +88,6 @@ def _unnamed(shard_id: str, passed: Collection[str], following: Collection[str])
     if shard_id in following:
         return Position(TrimHorizon(), "TRIM_HORIZON")
     return Position(None, "")
-
-
-def _gone(shard_id: str, position: Position) -> ShardLag:
-    note = "Kinesis no longer lists the shard: it expired, and the reader had not finished it."
-    return ShardLag(shard_id, State.GONE, None, position.shown, position.owner, note)
 
 
 def _descendants(shard_ids: Collection[str], listing: Listing) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -16,6 +16,7 @@ from kinesis_cli.lag.probing import Unread, calls_on, find_unread
 from kinesis_cli.lag.readings import Checkpoint, LeaseApplication, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.spark_checkpoints import read_checkpoint
+from kinesis_cli.parallel import call_each
 from kinesis_cli.wording import in_words_of_commands as words
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from kinesis_core.model import Listing, StreamSummary
     from kinesis_core.shards import ShardCalls
 
-THREADS = 16
-"""Shards that are looked at at the same time."""
 _HOUR_MS = 3_600_000
 
 
@@ -114,7 +113,7 @@ class _Probing:
         for _, measurements, _ in placed:
             for measurement in measurements:
                 wanted.setdefault(measurement.shard_id, []).append(measurement)
-        found = self._look(wanted)
+        found = dict(call_each(self._look_at_shard, list(wanted.values())))
         measured = iter(
             [
                 _reader_lag(reading, settled, [found[m.shard_id][_key(m)] for m in measurements])
@@ -123,39 +122,27 @@ class _Probing:
         )
         return [each if isinstance(each, ReaderLag) else next(measured) for each in readings]
 
-    def _look(self, wanted: Mapping[str, Sequence[Measurement]]) -> dict[str, dict[object, ShardLag]]:
-        from kinesis_core.threads import ThreadPool
-
-        pool = ThreadPool(THREADS, thread_name_prefix="kinesis-lag")
-        try:
-            return dict(zip(wanted, pool.map(self._look_at_shard, wanted.values()), strict=True))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C does not wait for calls
-
-    def _look_at_shard(self, measurements: Sequence[Measurement]) -> dict[object, ShardLag]:
+    def _look_at_shard(self, measurements: Sequence[Measurement]) -> tuple[str, dict[object, ShardLag]]:
         """Return the lag of several readers in one shard. Readers at the same position share the calls."""
         calls = calls_on(self.api, measurements[0].shard_id, self.clock)
         looks: dict[Cut, Unread] = {}
-        return {_key(each): self._lag(calls, each, looks) for each in measurements}
+        return calls.shard_id, {_key(each): self._lag(calls, each, looks) for each in measurements}
 
     def _lag(self, calls: ShardCalls, measurement: Measurement, looks: dict[Cut, Unread]) -> ShardLag:
         from kinesis_core import After, At, InvalidRequestError, StreamNotFoundError, ThrottledError
         from kinesis_core.shards import find_record
 
-        cut, position, standing = measurement.cut, measurement.position, None
+        cut, standing = measurement.cut, None
         try:
             look = looks[cut] = looks.get(cut) or find_unread(calls, cut)
             times = Times(self.retention_ms, self.api.now_ms())
             if isinstance(cut, (At, After)) and needs_standing(measurement, look, times):
                 standing = find_record(calls, cut.number, is_absent=True)
         except StreamNotFoundError as error:
-            return ShardLag(calls.shard_id, State.GONE, None, position.shown, position.owner, words(error))
+            return measurement.shard_lag(State.GONE, None, words(error))
         except (InvalidRequestError, ThrottledError) as error:
-            is_refused = isinstance(error, InvalidRequestError)
-            unknown = ShardLag(
-                calls.shard_id, State.UNKNOWN, None, position.shown, position.owner, words(error)
-            )
-            return evolve(unknown, is_refused=is_refused)
+            unknown = measurement.shard_lag(State.UNKNOWN, None, words(error))
+            return evolve(unknown, is_refused=isinstance(error, InvalidRequestError))
         return judge(measurement, look, standing, times)
 
 

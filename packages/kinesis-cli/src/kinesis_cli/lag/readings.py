@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from kinesis_cli.ending import UsageError
+from kinesis_cli.lag.results import ShardLag, State
 
 if TYPE_CHECKING:
     from kinesis_core import Cut, Latest
@@ -17,23 +18,16 @@ if TYPE_CHECKING:
 class Checkpoint:
     """The checkpoint directory of a streaming query of Spark."""
 
-    location: str
-    """A local path, or a URL such as `s3://bucket/checkpoint`."""
-
-    @property
-    def name(self) -> str:
-        return self.location
+    name: str
+    """Its place: a local path, or a URL such as `s3://bucket/checkpoint`."""
 
 
 @frozen
 class LeaseApplication:
     """An application of the KCL, or a consumer group: a lease table in DynamoDB."""
 
-    table: str
-
-    @property
-    def name(self) -> str:
-        return self.table
+    name: str
+    """That of the table."""
 
 
 Reader = Checkpoint | LeaseApplication
@@ -70,6 +64,10 @@ class Position:
     owner: str | None = None
     kept_hours: int | None = None
     """Records after the cut that are younger have not expired, whatever the retention is now; None if the reader does not say."""
+
+    def shard_lag(self, shard_id: str, state: State, lag_ms: int | None, note: str = "") -> ShardLag:
+        """Return how far the reader at this position is behind."""
+        return ShardLag(shard_id, state, lag_ms, self.shown or None, self.owner, note)
 
 
 @frozen(kw_only=True)

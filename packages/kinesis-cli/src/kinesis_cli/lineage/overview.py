@@ -56,7 +56,7 @@ def overview_json(overview: Overview) -> dict[str, Any]:
         "stream": summary.name,
         "streamArn": summary.arn,
         "status": summary.status,
-        "mode": "ON_DEMAND" if summary.is_on_demand else "PROVISIONED",
+        "mode": summary.mode,
         "retentionHours": summary.retention_hours,
         "isEncrypted": summary.is_encrypted,
         "openShards": overview.open_count,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kinesis_cli.lineage.overview import Overview
 from kinesis_cli.output import WholeLine, WholeTable, new_table, show_count, show_number
-from kinesis_cli.traffic import RATES, Sample, add_up, load_style, rate_cells, total_line
+from kinesis_cli.traffic import RATES, Sample, add_up, load_style, rate_cells, show_mode, total_line
 from kinesis_core.model import HASH_KEYS, Shard, ancestors, by_id
 
 
@@ -133,7 +133,7 @@ def _facts(overview: Overview) -> Text:
     summary = overview.summary
     facts = (
         summary.status,
-        "on-demand" if summary.is_on_demand else "provisioned",
+        show_mode(summary),
         f"retention {_retention(summary.retention_hours)}",
         "encrypted" if summary.is_encrypted else "not encrypted",
         *(["records distributed by Kinesis"] if summary.is_auto_distributed else []),

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from attrs import define, field
 
 from kinesis_cli.live.views import ReadersOf, StreamLine, StreamView, no_readers
-from kinesis_cli.live.watched_stream import LIST_EVERY_S, THREADS, WatchedStream
-from kinesis_cli.traffic import call_each
+from kinesis_cli.live.watched_stream import LIST_EVERY_S, WatchedStream
+from kinesis_cli.parallel import call_each
 from kinesis_core import ServiceError, StreamNotFoundError
 from kinesis_core.aws import Connection, list_streams, stream_client
 from kinesis_core.clock import Clock, SteadyClock
@@ -47,7 +47,7 @@ class KinesisSource:
             self._list_at_s = now_s + LIST_EVERY_S
         described, waiting = self._due[:DESCRIBED_AT_ONCE], self._due[DESCRIBED_AT_ONCE:]
         self._due = [*waiting, *described]  # a call that fails is made again, after the others
-        for name, line in call_each(self._describe, described, THREADS):
+        for name, line in call_each(self._describe, described):
             if line is None:
                 self._lines.pop(name, None)
             else:

@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from kinesis_cli.live.meter import ShardMeter
 from kinesis_cli.live.views import LiveReader, ReadersOf, ShardLine, StreamView
 from kinesis_cli.output import show_number
-from kinesis_cli.traffic import call_each
+from kinesis_cli.parallel import call_each
 from kinesis_core import AccessDeniedError
 from kinesis_core.aws import Connection, StreamApi, consumer_client
 from kinesis_core.clock import Clock
@@ -18,7 +18,6 @@ from kinesis_core.model import Shard, StreamSummary, first_hole
 
 MAX_SHARDS = 100
 """Shards that are read."""
-THREADS = 16
 LIST_EVERY_S = 30.0
 """How often shards and consumers are listed again."""
 READERS_EVERY_S = 5.0
@@ -58,7 +57,7 @@ class WatchedStream:
 
     def read(self) -> None:
         """Read each shard that may be read again."""
-        call_each(ShardMeter.poll, list(self._meters.values()), THREADS)
+        call_each(ShardMeter.poll, list(self._meters.values()))
 
     def measure(self, readers_of: ReadersOf, name_or_arn: str) -> None:
         """Measure the lag of readers, if some time has passed."""

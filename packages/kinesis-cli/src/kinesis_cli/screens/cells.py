@@ -7,7 +7,7 @@ from rich.text import Text
 from kinesis_cli.lineage import bar
 from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
 from kinesis_cli.output import show_bytes, show_count, show_duration, show_time
-from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells
+from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells, show_mode
 
 _BAR, _GAUGE = 24, 10
 _LATE_MS = 60_000
@@ -62,7 +62,7 @@ def stream_cells(line: StreamLine) -> list[Text]:
     return [
         Text(summary.name),
         Text(summary.status, style="" if summary.status == "ACTIVE" else "yellow"),
-        Text("on-demand" if summary.is_on_demand else "provisioned"),
+        Text(show_mode(summary)),
         right(show_count(summary.open_shards)),
         right(show_count(summary.consumers)),
         right(f"{summary.retention_hours} h"),
@@ -72,7 +72,6 @@ def stream_cells(line: StreamLine) -> list[Text]:
 def stream_head(view: StreamView, *, is_paused: bool) -> Text:
     """Return the lines above the shards of a stream."""
     summary, total = view.summary, add_up(line.sample for line in view.shards if line.sample is not None)
-    mode = "on-demand" if summary.is_on_demand else "provisioned"
     read = (
         f", the first {show_count(len(view.shards) - view.unread_shards)} are read"
         if view.unread_shards
@@ -80,7 +79,7 @@ def stream_head(view: StreamView, *, is_paused: bool) -> Text:
     )
     return Text.assemble(
         (summary.name, "bold"),
-        f"  {summary.status}, {mode}, {show_count(len(view.shards))} open shards{read}",
+        f"  {summary.status}, {show_mode(summary)}, {show_count(len(view.shards))} open shards{read}",
         f"  {show_time(view.at_ms)}",
         ("  PAUSED" if is_paused else "", "bold yellow"),
         f"\nin {show_count(round(total.records_per_s, 1))} records/s, {show_bytes(total.bytes_per_s)}/s",

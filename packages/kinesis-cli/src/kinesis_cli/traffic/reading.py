@@ -1,5 +1,5 @@
 """
-How busy one shard is.
+How busy shards are.
 
 All of a shard's latest records are read. Where more came than a sample may read, parts of the later time are read, which stand for
 all of it. They lie evenly in it, and the last one ends now. Their length does not depend on what comes in them, so their rate is right
@@ -9,16 +9,17 @@ on average.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from attrs import frozen
 
+from kinesis_cli.parallel import THREADS, call_each
 from kinesis_cli.traffic.paging import PageReader
 from kinesis_cli.traffic.samples import ABOUT, AT_LEAST, EXACT, MAX_BYTES_PER_S, SHORTEST_MS, Sample, extended
 from kinesis_cli.traffic.tally import Tally
 from kinesis_core.aws import StreamApi
-from kinesis_core.clock import Clock
+from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import StreamNotFoundError, ThrottledError
 from kinesis_core.model import AtTimestamp, Shard
 from kinesis_core.shards import VISIT_PAGES, Cursor
@@ -76,6 +77,32 @@ class Bounds:
 def bounds_for(shards: int, max_bytes: int) -> Bounds:
     """Return the bounds of a sample of this many shards: *max_bytes* of each, and less of each where there are hundreds."""
     return Bounds(max(MIB // 16, min(max_bytes, 512 * MIB // max(1, shards))))
+
+
+def sample_shards(
+    api: StreamApi,
+    shards: Sequence[Shard],
+    window: Window,
+    bounds: Bounds,
+    *,
+    by_key: bool = False,
+    threads: int = THREADS,
+    clock: Clock | None = None,
+) -> dict[str, Sample]:
+    """
+    Return a sample of each of *shards* within *window*, by shard id. Shards that could not be sampled are left out.
+
+    Raises:
+        ServiceError: A call failed after its retries.
+    """
+    time = clock or SystemClock()
+
+    def sample(shard: Shard) -> tuple[str, Sample | None]:
+        rng = random.Random()  # noqa: S311 # jitter, not a secret
+        return shard.shard_id, sample_shard(api, shard, window, bounds, time, rng, by_key=by_key)
+
+    found = call_each(sample, shards, threads)
+    return {shard_id: one for shard_id, one in found if one is not None}
 
 
 def sample_shard(

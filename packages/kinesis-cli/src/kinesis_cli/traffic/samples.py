@@ -91,6 +91,15 @@ class Sample:
     def is_hot(self) -> bool:
         return self.load >= HOT
 
+    @property
+    def weight(self) -> int:
+        """All traffic of user records, in the unit of `weigh`."""
+        return self.size_bytes if self.bytes_share >= self.records_share else self.user_records
+
+    def weigh(self, part: KeyTraffic | PlaceTraffic) -> int:
+        """Return the traffic of *part* that the shard has less room for: bytes or records."""
+        return part.size_bytes if self.bytes_share >= self.records_share else part.records
+
 
 def extended(first: Sample, rest: Sample, times: float) -> Sample:
     """Return *first* with the time after it, in which *times* as much came as in *rest*."""

@@ -10,6 +10,8 @@ from kinesis_cli.traffic.samples import ABOUT, AT_LEAST, EXACT, Sample, Total
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from kinesis_core.model import StreamSummary
+
 _WARM = 0.5
 _WORDS = {EXACT: "", ABOUT: "about ", AT_LEAST: "at least "}
 _LONGEST_KEY = 60
@@ -48,6 +50,10 @@ def total_line(total: Total, sample_ms: int) -> str:
         f"In, over the last {span}: {_WORDS[total.sign]}{show_count(round(total.records_per_s, 1))} records/s{user_text}, "
         f"{show_bytes(total.bytes_per_s)}/s."
     )
+
+
+def show_mode(summary: StreamSummary) -> str:
+    return summary.mode.lower().replace("_", "-")
 
 
 def show_key(key: str) -> str:

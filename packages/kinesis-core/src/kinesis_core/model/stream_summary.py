@@ -46,3 +46,8 @@ class StreamSummary:
     """The number of open shards."""
     consumers: int = 0
     """The number of registered consumers, for enhanced fan-out."""
+
+    @property
+    def mode(self) -> str:
+        """The capacity mode, as AWS names it."""
+        return "ON_DEMAND" if self.is_on_demand else "PROVISIONED"

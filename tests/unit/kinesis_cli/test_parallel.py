@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.traffic.parallel import call_each
+from kinesis_cli.parallel import call_each
 from unit.few_threads import FewThreads
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from support.waiting import PATIENCE_S
 Client = Any
 STREAM = "orders"
 SHARD = "shardId-000000000000"
+JSON = "application/x-amz-json-1.1"
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +25,15 @@ def new_client() -> Callable[..., Client]:
     """Return a function that creates a boto3 client without retries."""
     session = boto3.Session()
 
-    def make(endpoint_url: str, region: str = "us-east-1", access_key: str = "key", **more: Any) -> Client:
-        config = Config(retries={"total_max_attempts": 1}, read_timeout=PATIENCE_S, max_pool_connections=20)
+    def make(
+        endpoint_url: str,
+        region: str = "us-east-1",
+        access_key: str = "key",
+        attempts: int = 1,
+    ) -> Client:
+        config = Config(
+            retries={"total_max_attempts": attempts}, read_timeout=PATIENCE_S, max_pool_connections=20
+        )
         return session.client(
             "kinesis",
             endpoint_url=endpoint_url,
@@ -32,7 +41,6 @@ def new_client() -> Callable[..., Client]:
             aws_access_key_id=access_key,
             aws_secret_access_key="secret",
             config=config,
-            **more,
         )
 
     return make
@@ -56,6 +64,31 @@ def client(emulator: Emulator, new_client: Callable[..., Client]) -> Iterator[Cl
     made = new_client(emulator.endpoint_url)
     yield made
     made.close()
+
+
+@pytest.fixture
+def connection(emulator: Emulator) -> Iterator[http.client.HTTPConnection]:
+    """Yield a connection of a client that does not know AWS."""
+    made = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def post(connection: http.client.HTTPConnection) -> Callable[..., tuple[http.client.HTTPResponse, bytes]]:
+    """Return a function that makes a call, and returns the response and its body."""
+
+    def call(
+        action: str, body: bytes = b"{}", content_type: str = JSON, **headers: str
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        target = action if "." in action else f"Kinesis_20131202.{action}"
+        connection.request(
+            "POST", "/", body, {"X-Amz-Target": target, "Content-Type": content_type, **headers}
+        )
+        response = connection.getresponse()
+        return response, response.read()
+
+    return call
 
 
 @pytest.fixture
@@ -83,6 +116,22 @@ def iterator_of(client: Client) -> Callable[..., str]:
         )
 
     return get
+
+
+@pytest.fixture(scope="session")
+def read_all() -> Callable[..., list[dict[str, Any]]]:
+    """Return a function that reads a shard of any stream from its oldest record to its tip."""
+
+    def read(client: Client, stream: str = STREAM, shard_id: str = SHARD) -> list[dict[str, Any]]:
+        start = {"StreamName": stream, "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
+        page = {"NextShardIterator": client.get_shard_iterator(**start)["ShardIterator"]}
+        found: list[dict[str, Any]] = []
+        while page.get("MillisBehindLatest") != 0:
+            page = client.get_records(ShardIterator=page["NextShardIterator"])
+            found += page["Records"]
+        return found
+
+    return read
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from kinesis_emulator import Emulator
 WRITERS, BATCHES, BATCH = 4, 10, 50
 
 
-def test_concurrent_writers_lose_nothing_and_readers_see_order(emulator: Emulator, client: Any) -> None:
+def test_concurrent_writers_lose_nothing_and_readers_see_order(
+    emulator: Emulator, client: Any, read_all: Any
+) -> None:
     """While shards are split, every acknowledged record is there once, in its acknowledged shard, in order."""
 
     def write(writer: int) -> list[tuple[str, str, bytes]]:
@@ -33,14 +35,9 @@ def test_concurrent_writers_lose_nothing_and_readers_see_order(emulator: Emulato
 
     seen = []
     for shard in client.list_shards(StreamName="orders")["Shards"]:
-        numbers = []
-        iterator = client.get_shard_iterator(
-            StreamName="orders", ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
-        )["ShardIterator"]
-        page = client.get_records(ShardIterator=iterator)
-        for record in page["Records"]:
-            numbers.append(int(record["SequenceNumber"]))
-            seen.append((shard["ShardId"], record["SequenceNumber"], record["Data"]))
+        records = read_all(client, shard_id=shard["ShardId"])
+        numbers = [int(record["SequenceNumber"]) for record in records]
         assert numbers == sorted(numbers)
+        seen += [(shard["ShardId"], record["SequenceNumber"], record["Data"]) for record in records]
     assert sorted(seen) == sorted(acknowledged)
     assert len(seen) == WRITERS * BATCHES * BATCH

@@ -41,17 +41,14 @@ def test_keys_choose_the_shard_by_default(client: Any, arn: str, refusal: Any) -
     assert refusal(client.put_record, StreamName="elastic", Data=b"x")[0] == "ValidationException"
 
 
-def test_kinesis_chooses_the_shard(client: Any, arn: str) -> None:
+def test_kinesis_chooses_the_shard(client: Any, arn: str, read_all: Any) -> None:
     """With AUTO the shards take turns. Keys are ignored, may be absent, and are returned if they were given."""
     client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy="AUTO")
     assert summary(client)["RecordDistributionStrategy"] == "AUTO"
     assert set(shards_of(client, 20, PartitionKey="key", ExplicitHashKey="0").values()) == {5}
     assert set(shards_of(client, 20).values()) == {5}
     shard_id = client.put_record(StreamName="elastic", Data=b"last")["ShardId"]
-    iterator = client.get_shard_iterator(
-        StreamName="elastic", ShardId=shard_id, ShardIteratorType="TRIM_HORIZON"
-    )["ShardIterator"]
-    records = client.get_records(ShardIterator=iterator)["Records"]
+    records = read_all(client, "elastic", shard_id)
     assert Counter(record.get("PartitionKey") for record in records) == {"key": 5, None: 6}
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import boto3  # type: ignore[import-untyped]
 import pytest
-from botocore.config import Config
 from botocore.exceptions import EventStreamError
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
@@ -28,19 +26,12 @@ def opened() -> Iterator[list[Any]]:
 
 
 @pytest.fixture
-def suffer(emulator: Emulator, opened: list[Any]) -> Suffer:
+def suffer(emulator: Emulator, opened: list[Any], new_client: Callable[..., Any]) -> Suffer:
     """Return a function that subscribes with a fault and returns the events."""
     arn = emulator.register_consumer("orders", "one")
 
-    def subscribe(fault: EventFault, read_timeout: float = PATIENCE_S) -> Iterator[dict[str, Any]]:
-        client = boto3.client(
-            "kinesis",
-            endpoint_url=emulator.endpoint_url,
-            region_name="us-east-1",
-            aws_access_key_id="key",
-            aws_secret_access_key="secret",
-            config=Config(retries={"total_max_attempts": 5}, read_timeout=read_timeout),
-        )
+    def subscribe(fault: EventFault) -> Iterator[dict[str, Any]]:
+        client = new_client(emulator.endpoint_url, attempts=5)
         emulator.settings.fault = lambda _: Fault(events=fault)
         start = {"Type": "TRIM_HORIZON"}
         response = client.subscribe_to_shard(ConsumerARN=arn, ShardId=SHARD, StartingPosition=start)

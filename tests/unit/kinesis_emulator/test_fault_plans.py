@@ -49,21 +49,6 @@ def test_a_share_is_from_0_to_1() -> None:
         RandomFaults(1, share=20)
 
 
-def test_random_faults_come_from_the_ones_given() -> None:
-    """A list of faults replaces the default ones."""
-    fault = Fault("LimitExceededException")
-    assert RandomFaults(1, 1.0, [fault])(calls("PutRecord", 1)[0]) == fault
-
-
-def test_access_may_be_denied_from_some_moment_on(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """The first calls succeed, all later ones are refused."""
-    denied = Fault("AccessDeniedException", "No more.")
-    emulator.settings.fault = FaultScript(Step(denied, after_calls=1, times=None))
-    client.list_shards(StreamName="orders")
-    for _ in range(3):
-        assert refusal(client.list_shards, StreamName="orders") == ("AccessDeniedException", "No more.")
-
-
 def test_an_html_page_may_come_with_a_503(emulator: Emulator, client: Any) -> None:
     """A proxy's page instead of the service's JSON is an error with the status as its code."""
     emulator.settings.fault = lambda _: Fault(status=503, body=b"<html>", content_type="text/html")
@@ -169,16 +154,6 @@ def test_a_trimmed_number_may_give_empty_pages(
         iterator = page["NextShardIterator"]
     assert read_from() == [b"new"]
     assert read_from("AT_TIMESTAMP", Timestamp=datetime.fromtimestamp(0, timezone.utc)) == [b"new"]
-
-
-def test_records_are_trimmed_on_demand(emulator: Emulator, iterator_of: Any, client: Any) -> None:
-    """`trim` removes a shard's oldest records during a read, without waiting for their retention."""
-    for i in range(4):
-        emulator.put("orders", str(i))
-    page = client.get_records(ShardIterator=iterator_of(), Limit=1)
-    emulator.trim("orders", SHARD, 3)
-    page = client.get_records(ShardIterator=page["NextShardIterator"])
-    assert [record["Data"] for record in page["Records"]] == [b"3"]
 
 
 @pytest.fixture

@@ -187,7 +187,9 @@ CHANGES: dict[str, Callable[[Emulator, Any, str], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_each_change_is_kept(change: str, tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
+def test_each_change_is_kept(
+    change: str, tmp_path: Path, clock: ManualClock, new_client: NewClient, read_all: Any
+) -> None:
     """After a restart a stream is as a single change has left it, also UPDATING."""
     settings = {"updating_s": 3600, "consumer_deleting_s": 3600}
     found = []
@@ -201,11 +203,7 @@ def test_each_change_is_kept(change: str, tmp_path: Path, clock: ManualClock, ne
                 emulator.put("orders", b"0", explicit_hash_key=0)
                 emulator.register_consumer("orders", "search")
                 CHANGES[change](emulator, client, arn)
-            iterator = client.get_shard_iterator(
-                StreamName="orders", ShardId=SHARD, ShardIteratorType="TRIM_HORIZON"
-            )
-            page = client.get_records(ShardIterator=iterator["ShardIterator"])
-            found.append((*without_metadata(facts_of(emulator, client)), page["Records"]))
+            found.append((*without_metadata(facts_of(emulator, client)), read_all(client)))
     assert found[1] == found[0]
 
 
@@ -284,7 +282,7 @@ def test_a_second_emulator_is_refused(
 
 
 @pytest.mark.tests
-def test_acknowledged_records_outlive_a_kill(tmp_path: Path, new_client: NewClient) -> None:
+def test_acknowledged_records_outlive_a_kill(tmp_path: Path, new_client: NewClient, read_all: Any) -> None:
     """After `kill -9` in the middle of writes, another emulator on the same port and folder has every acknowledged record."""
     acknowledged: set[str] = set()
 
@@ -311,19 +309,13 @@ def test_acknowledged_records_outlive_a_kill(tmp_path: Path, new_client: NewClie
         closing(new_client(emulator.endpoint_url)) as client,
     ):
         shards = client.list_shards(StreamName="orders")["Shards"]
-        found = {record["SequenceNumber"] for shard in shards for record in read(client, shard["ShardId"])}
+        found = {
+            record["SequenceNumber"]
+            for shard in shards
+            for record in read_all(client, shard_id=shard["ShardId"])
+        }
     assert acknowledged
     assert found >= acknowledged
-
-
-def read(client: Any, shard_id: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    start = {"StreamName": "orders", "ShardId": shard_id, "ShardIteratorType": "TRIM_HORIZON"}
-    page = {"NextShardIterator": client.get_shard_iterator(**start)["ShardIterator"]}
-    while page.get("MillisBehindLatest") != 0:
-        page = client.get_records(ShardIterator=page["NextShardIterator"])
-        found += page["Records"]
-    return found
 
 
 @pytest.mark.tests

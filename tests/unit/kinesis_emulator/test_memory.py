@@ -93,7 +93,7 @@ def test_a_full_shard_removes_its_oldest_records(
 
 
 @pytest.mark.tests
-def test_a_child_process_may_have_a_capacity(new_client: Callable[..., Any]) -> None:
+def test_a_child_process_may_have_a_capacity(new_client: Callable[..., Any], read_all: Any) -> None:
     """The child's shards remove old records as configured."""
     with (
         EmulatorProcess({"orders": 1}, shard_capacity_records=10) as emulator,
@@ -101,11 +101,5 @@ def test_a_child_process_may_have_a_capacity(new_client: Callable[..., Any]) -> 
     ):
         for number in range(20):
             client.put_record(StreamName="orders", Data=str(number), PartitionKey="a")
-        start = {
-            "StreamName": "orders",
-            "ShardId": "shardId-000000000000",
-            "ShardIteratorType": "TRIM_HORIZON",
-        }
-        iterator = client.get_shard_iterator(**start)["ShardIterator"]
-        records = client.get_records(ShardIterator=iterator)["Records"]
+        records = read_all(client)
     assert [int(record["Data"]) for record in records] == list(range(10, 20))

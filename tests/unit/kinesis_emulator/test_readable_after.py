@@ -182,7 +182,6 @@ def test_a_subscription_gets_a_record_when_it_is_readable(
 
 def test_by_default_a_record_is_readable_at_once(emulator: Emulator, client: Any, reader: Reader) -> None:
     """Without a delay a record can be read once it is acknowledged, whatever its arrival time."""
-    assert emulator.settings.readable_after_s == 0
     put(client, "1")
     emulator.put("orders", b"2", arrived_s=1_800_000_000)
     assert reader.page() == ([b"1", b"2"], 0)

@@ -56,29 +56,6 @@ def test_lag_is_never_0_while_records_are_left(emulator: Emulator, client: Any, 
     assert client.get_records(ShardIterator=iterator_of(), Limit=1)["MillisBehindLatest"] == 1
 
 
-def test_a_timestamp_in_the_future_is_refused(client: Any, refusal: Any) -> None:
-    """AT_TIMESTAMP ahead of the service's millisecond clock is refused in AWS's words."""
-    params = {"StreamName": "orders", "ShardId": SHARD, "ShardIteratorType": "AT_TIMESTAMP"}
-    client.get_shard_iterator(**params, Timestamp=START_S)
-    assert refusal(client.get_shard_iterator, **params, Timestamp=START_S + 0.001) == (
-        "InvalidArgumentException",
-        "The timestampInMillis parameter cannot be greater than the currentTimestampInMillis. "
-        "timestampInMillis: 1700000000001, currentTimestampInMillis: 1700000000000",
-    )
-
-
-def test_a_number_of_another_shard_is_refused(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """A number encodes its shard. Another shard refuses it."""
-    number = emulator.put("orders", b"x").sequence_number
-    left, _ = emulator.split("orders", SHARD)
-    for kind in ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"):
-        params = {"StreamName": "orders", "ShardId": left, "ShardIteratorType": kind}
-        assert refusal(client.get_shard_iterator, **params, StartingSequenceNumber=number) == (
-            "InvalidArgumentException",
-            f"Invalid StartingSequenceNumber. It encodes {SHARD}, while it was used in a call to a shard with {left}",
-        )
-
-
 def test_a_number_of_a_recreated_stream_is_refused(emulator: Emulator, client: Any, refusal: Any) -> None:
     """A stream that was deleted and created again, even in the same second, refuses the numbers of the deleted one."""
     number = emulator.put("orders", b"x").sequence_number
@@ -93,31 +70,6 @@ def test_a_number_of_a_recreated_stream_is_refused(emulator: Emulator, client: A
     )
     assert code == "InvalidArgumentException"
     assert message.endswith("is invalid because it did not come from this stream.")
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"ShardIteratorType": "AT_SEQUENCE_NUMBER"},
-        {"ShardIteratorType": "AT_SEQUENCE_NUMBER", "StartingSequenceNumber": "12"},
-        {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": "twelve"},
-        {"ShardIteratorType": "LATEST", "StartingSequenceNumber": "12"},
-        {"ShardIteratorType": "AT_TIMESTAMP"},
-    ],
-)
-def test_malformed_starts_are_refused(client: Any, refusal: Any, params: dict[str, str]) -> None:
-    """A start without the value that its type needs, or with an invalid number, is an InvalidArgumentException."""
-    code, _ = refusal(client.get_shard_iterator, StreamName="orders", ShardId=SHARD, **params)
-    assert code == "InvalidArgumentException"
-
-
-def test_an_unknown_shard_is_not_found(client: Any, refusal: Any) -> None:
-    """GetShardIterator for a shard that does not exist fails in AWS's words."""
-    params = {"StreamName": "orders", "ShardId": "shardId-000000000009", "ShardIteratorType": "LATEST"}
-    assert refusal(client.get_shard_iterator, **params) == (
-        "ResourceNotFoundException",
-        "Shard shardId-000000000009 in stream orders under account 000000000000 does not exist",
-    )
 
 
 def test_an_iterator_expires_after_5_minutes(
@@ -135,19 +87,6 @@ def test_an_iterator_expires_after_5_minutes(
         "Tue Nov 14 22:18:20 UTC 2023"
     )
     client.get_records(ShardIterator=renewed)
-
-
-def test_a_made_up_iterator_is_refused(client: Any, refusal: Any, iterator_of: Any) -> None:
-    """A text that is not an iterator, or a damaged one, is an InvalidArgumentException."""
-    for text in ("AAAA", "not base64!", iterator_of()[:-8] + "AAAAAAA="):
-        assert refusal(client.get_records, ShardIterator=text)[0] == "InvalidArgumentException"
-
-
-def test_the_limit_is_at_most_10000(client: Any, iterator_of: Any, refusal: Any) -> None:
-    """A Limit above 10,000 is a ValidationException that names it."""
-    code, message = refusal(client.get_records, ShardIterator=iterator_of(), Limit=10_001)
-    assert code == "ValidationException"
-    assert "Value '10001' at 'limit'" in message
 
 
 def test_iterators_of_a_deleted_stream_find_nothing(

@@ -6,28 +6,10 @@ from typing import Any
 
 import pytest
 
-from kinesis_emulator import AwsError, Emulator, ManualClock, numbers
+from kinesis_emulator import Emulator, ManualClock, numbers
 
 SHARD = "shardId-000000000000"
 MIDDLE = 2**127
-
-
-def open_ranges(client: Any, stream: str) -> list[tuple[int, int]]:
-    shards = client.list_shards(StreamName=stream, ShardFilter={"Type": "AT_LATEST"})["Shards"]
-    ranges = [shard["HashKeyRange"] for shard in shards]
-    return sorted((int(r["StartingHashKey"]), int(r["EndingHashKey"])) for r in ranges)
-
-
-def test_a_split_shard_accepts_no_more_records(emulator: Emulator, client: Any) -> None:
-    """After a split every record goes to a child. The given hash key divides the ranges."""
-    client.split_shard(StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey="1000")
-    responses = [
-        client.put_record(StreamName="orders", Data=b"", PartitionKey="k", ExplicitHashKey=hash_key)
-        for hash_key in ("0", "999", "1000", str(2**128 - 1))
-    ]
-    assert [int(response["ShardId"][-12:]) for response in responses] == [1, 1, 2, 2]
-    assert open_ranges(client, "orders") == [(0, 999), (1000, 2**128 - 1)]
-    assert [record.shard_id for record in emulator.records("orders")].count(SHARD) == 0
 
 
 def test_children_have_higher_numbers_than_their_parents(emulator: Emulator) -> None:
@@ -95,57 +77,6 @@ def test_the_ending_number_is_not_a_records(emulator: Emulator, client: Any, ite
     assert decoded.shard_index == 0
     iterator = iterator_of("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=ending)
     assert "NextShardIterator" not in client.get_records(ShardIterator=iterator)
-
-
-@pytest.mark.parametrize("hash_key", [0, 1, 2**128 - 1])
-def test_a_split_needs_room_on_both_sides(emulator: Emulator, hash_key: int) -> None:
-    """A hash key at the edge of the range is refused in AWS's words."""
-    with pytest.raises(
-        AwsError, match="is not both greater than one plus the shard's StartingHashKey 0 and less"
-    ):
-        emulator.split("orders", SHARD, hash_key)
-
-
-def test_closed_and_unknown_shards_cannot_be_resharded(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """A closed shard is refused as not eligible, an unknown one as not found."""
-    emulator.split("orders", SHARD)
-    code, message = refusal(
-        client.split_shard, StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey=str(MIDDLE)
-    )
-    assert code == "InvalidArgumentException"
-    assert message.endswith(
-        "has already been merged or split, and thus is not eligible for merging or splitting."
-    )
-    with pytest.raises(
-        AwsError, match="ResourceNotFoundException: Could not find shard shardId-000000000009"
-    ):
-        emulator.split("orders", "shardId-000000000009")
-
-
-def test_only_neighbours_can_be_merged(emulator: Emulator, client: Any, refusal: Any) -> None:
-    """Two shards without adjacent ranges, or a shard with itself, are refused. The order does not matter."""
-    emulator.create_stream("wide", shards=4)
-    ids = emulator.shard_ids("wide")
-    for pair in ((ids[0], ids[2]), (ids[0], ids[0])):
-        code, _ = refusal(
-            client.merge_shards, StreamName="wide", ShardToMerge=pair[0], AdjacentShardToMerge=pair[1]
-        )
-        assert code == "InvalidArgumentException"
-    client.merge_shards(StreamName="wide", ShardToMerge=ids[3], AdjacentShardToMerge=ids[2])
-    assert len(open_ranges(client, "wide")) == 3
-
-
-@pytest.mark.parametrize("target", [1, 9])
-def test_the_shard_count_at_most_doubles_or_halves(client: Any, refusal: Any, target: int) -> None:
-    """One update at most doubles or halves the number of shards."""
-    client.create_stream(StreamName="wide", ShardCount=4)
-    code, _ = refusal(
-        client.update_shard_count,
-        StreamName="wide",
-        TargetShardCount=target,
-        ScalingType="UNIFORM_SCALING",
-    )
-    assert code == "LimitExceededException"
 
 
 def test_reads_before_the_end_of_a_closed_shard_lag(

@@ -38,36 +38,11 @@ def test_a_trimmed_number_continues_silently_at_the_oldest_record(
     assert read_from(kind, StartingSequenceNumber=number) == [b"new"]
 
 
-def test_an_iterator_at_a_trimmed_record_continues_at_the_oldest(
-    emulator: Emulator, client: Any, iterator_of: Any, clock: ManualClock
-) -> None:
-    """Records that expire between iterator and call are not returned."""
-    emulator.put("orders", b"old")
-    clock.advance(DAY_S)
-    iterator = iterator_of()
-    emulator.put("orders", b"new")
-    clock.advance(1)
-    page = client.get_records(ShardIterator=iterator)
-    assert [record["Data"] for record in page["Records"]] == [b"new"]
-
-
 def test_longer_retention_brings_nothing_back(aged: Emulator, client: Any, read_from: Any) -> None:
     """Expired records stay away when the retention is raised."""
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=168)
     assert read_from() == [b"new"]
     assert len(aged.records("orders")) == 2
-
-
-def test_shorter_retention_trims_at_once(
-    emulator: Emulator, client: Any, read_from: Any, clock: ManualClock
-) -> None:
-    """A lower retention removes at once the records that are older."""
-    client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=168)
-    emulator.put("orders", b"old")
-    clock.advance(2 * DAY_S)
-    assert read_from() == [b"old"]
-    client.decrease_stream_retention_period(StreamName="orders", RetentionPeriodHours=24)
-    assert read_from() == []
 
 
 def test_a_closed_shard_past_retention_does_not_exist(

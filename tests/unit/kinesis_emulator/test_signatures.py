@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from kinesis_emulator import Emulator, Fault, ManualClock, Settings
-from support.waiting import PATIENCE_S
 
 NOW_S = 1_700_000_000  # 2023-11-14 22:13:20
 
@@ -24,21 +22,15 @@ def strict(emulator: Emulator) -> Emulator:
 
 
 @pytest.fixture
-def call(emulator: Emulator) -> Iterator[Callable[[str | None], tuple[int, str, str]]]:
+def call(post: Any) -> Callable[[str | None], tuple[int, str, str]]:
     """Return a function that lists streams with a signature's date, and returns status, code and message."""
-    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)
 
     def call(signed_at: str | None) -> tuple[int, str, str]:
-        headers = {"X-Amz-Target": "Kinesis_20131202.ListStreams"}
-        if signed_at is not None:
-            headers["X-Amz-Date"] = signed_at
-        connection.request("POST", "/", b"{}", headers)
-        response = connection.getresponse()
-        facts = json.loads(response.read())
+        response, text = post("ListStreams", **({} if signed_at is None else {"X-Amz-Date": signed_at}))
+        facts = json.loads(text)
         return response.status, facts.get("__type", ""), facts.get("message", "")
 
-    yield call
-    connection.close()
+    return call
 
 
 def date(offset_s: int) -> str:

@@ -69,7 +69,7 @@ def test_a_new_stream_refuses_calls_until_it_has_settled(
 
 @pytest.mark.usefixtures("slow")
 def test_a_stream_that_is_updated_is_read_and_written(
-    client: Any, clock: ManualClock, refusal: Refusal
+    client: Any, clock: ManualClock, refusal: Refusal, read_all: Any
 ) -> None:
     """A change makes a stream UPDATING for a while: other changes are refused, reading and writing go on."""
     clock.advance(12)
@@ -91,10 +91,7 @@ def test_a_stream_that_is_updated_is_read_and_written(
             assert (code, message.split(",")[-1]) == ("ResourceInUseException", " instead in state UPDATING")
         client.list_shards(StreamName="orders")
         client.put_record(StreamName="orders", Data=b"1", PartitionKey="k")
-        iterator = client.get_shard_iterator(
-            StreamName="orders", ShardId=SHARD, ShardIteratorType="TRIM_HORIZON"
-        )["ShardIterator"]
-        client.get_records(ShardIterator=iterator)
+        read_all(client)
         clock.advance(5)
         assert status(client, "orders") == "ACTIVE"
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import base64
-import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
 from kinesis_emulator import Emulator, EventFault, Fault, cbor
-from support.waiting import PATIENCE_S
 
 JSON = "application/x-amz-json-1.1"
 CBOR = "application/x-amz-cbor-1.1"
@@ -23,24 +21,6 @@ ENCODE: dict[str, Callable[[Any], bytes]] = {
 }
 DECODE: dict[str, Callable[[bytes], Any]] = {JSON: json.loads, CBOR: cbor.decode}
 Call = Callable[..., tuple[int, Any]]
-
-
-def calls_to(port: int) -> Iterator[Call]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-
-    def call(
-        action: str, content_type: str = CBOR, raw: bytes | None = None, **params: Any
-    ) -> tuple[int, Any]:
-        body = ENCODE[content_type](params) if raw is None else raw
-        target = f"Kinesis_20131202.{action}"
-        connection.request("POST", "/", body, {"X-Amz-Target": target, "Content-Type": content_type})
-        response = connection.getresponse()
-        assert response.getheader("Content-Type") == content_type
-        text = response.read()
-        return response.status, DECODE[content_type](text) if text else None
-
-    yield call
-    connection.close()
 
 
 def iterator(call: Call, content_type: str = CBOR, **start: Any) -> str:
@@ -64,9 +44,17 @@ def as_json(value: Any) -> Any:
 
 
 @pytest.fixture
-def call(emulator: Emulator) -> Iterator[Call]:
+def call(post: Any) -> Call:
     """Return a function that makes a call in a format, and returns the status and value of the response."""
-    yield from calls_to(emulator.port)
+
+    def call(
+        action: str, content_type: str = CBOR, raw: bytes | None = None, **params: Any
+    ) -> tuple[int, Any]:
+        response, text = post(action, ENCODE[content_type](params) if raw is None else raw, content_type)
+        assert response.getheader("Content-Type") == content_type
+        return response.status, DECODE[content_type](text) if text else None
+
+    return call
 
 
 def test_payloads_are_bytes_and_times_are_milliseconds(emulator: Emulator, call: Call) -> None:
@@ -165,7 +153,7 @@ def test_bodies_that_cannot_be_read(action: str, body: bytes, call: Call, emulat
     assert emulator.records("orders") == []
 
 
-def test_events_are_in_cbor(emulator: Emulator) -> None:
+def test_events_are_in_cbor(emulator: Emulator, post: Any) -> None:
     """Payloads of a subscription are in the format of the call: its first event, its records and the error that ends it."""
     arn = emulator.register_consumer("orders", "one")
     emulator.put("orders", b"\x00\xff")
@@ -174,12 +162,8 @@ def test_events_are_in_cbor(emulator: Emulator) -> None:
     )
     start = {"Type": "TRIM_HORIZON"}
     body = cbor.encode({"ConsumerARN": arn, "ShardId": SHARD, "StartingPosition": start})
-    headers = {"X-Amz-Target": "Kinesis_20131202.SubscribeToShard", "Content-Type": CBOR}
-    connection = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)
-    connection.request("POST", "/", body, headers)
     frames = EventStreamBuffer()
-    frames.add_data(connection.getresponse().read())
-    connection.close()
+    frames.add_data(post("SubscribeToShard", body, CBOR)[1])
     events: list[Any] = list(frames)
     assert {event.headers[":content-type"] for event in events} == {CBOR}
     first, records, error = (cbor.decode(event.payload) for event in events)

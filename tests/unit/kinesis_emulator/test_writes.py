@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kinesis_emulator import Emulator, ManualClock
-from kinesis_emulator.settings import Settings
 
 SHARD = "shardId-000000000000"
 
@@ -56,13 +53,12 @@ def test_sequence_number_for_ordering_has_to_be_one_of_the_stream(client: Any, r
         )
 
 
-def test_an_encrypted_stream_says_so(emulator: Emulator, client: Any) -> None:
+def test_an_encrypted_stream_says_so(emulator: Emulator, client: Any, read_all: Any) -> None:
     """Records, acknowledgements and descriptions of an encrypted stream have KMS. Those of other streams have no such member."""
     emulator.create_stream("secret", encryption="KMS")
     response = client.put_record(StreamName="secret", Data=b"", PartitionKey="k")
     assert response["EncryptionType"] == "KMS"
-    iterator = client.get_shard_iterator(StreamName="secret", ShardId=SHARD, ShardIteratorType="TRIM_HORIZON")
-    (record,) = client.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
+    (record,) = read_all(client, "secret")
     assert record["EncryptionType"] == "KMS"
     assert "EncryptionType" not in client.put_record(StreamName="orders", Data=b"", PartitionKey="k")
 
@@ -73,17 +69,3 @@ def test_members_can_be_left_out_of_a_record(emulator: Emulator, client: Any, it
     (record,) = client.get_records(ShardIterator=iterator_of())["Records"]
     assert record == {"SequenceNumber": put.sequence_number, "Data": b"bare"}
     assert (put.partition_key, put.arrived_ms) == (None, None)
-
-
-@pytest.mark.parametrize("key", ["", "k" * 257])
-def test_partition_keys_have_1_to_256_characters(emulator: Emulator, key: str) -> None:
-    """A partition key outside 1 to 256 characters is refused."""
-    with pytest.raises(Exception, match=r"ValidationException.*partitionKey"):
-        emulator.put("orders", b"", key)
-
-
-def test_settings_are_per_emulator() -> None:
-    """Two emulators do not share their denied actions."""
-    first, second = Settings(), Settings()
-    first.deny.add("PutRecord")
-    assert second.deny == set()

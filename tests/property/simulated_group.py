@@ -129,9 +129,8 @@ class Member:
         pages = ShardPages.of("orders", api, PlanSettings(), self.wall_clock, self.rng)
         initial_ms = group.initial.epoch_ms if isinstance(group.initial, AtTimestamp) else None
         sources: dict[str | None, GroupStream] = {None: GroupStream("orders", pages, api, initial_ms)}
-        leases = SimulatedLeases(
-            self.name, table, sources, group.settings, process, Callbacks(), process.wake
-        )
+        leases = SimulatedLeases(self.name, table, sources, group.settings, process, Callbacks())
+        leases.shards.listeners.add(process.wake)
         self.worker = Worker(leases)
         keeper = LeaseKeeper(table, {None: api}, group.initial, process)
         self.coordinator = Coordinator(leases, keeper, process, self.wall_clock, self.rng)

@@ -34,7 +34,7 @@ from kinesis_core.leases import Item
 from kinesis_core.model import Page, Shard
 from kinesis_core.termination import TERMINATION
 from kinesis_credentials import Advice
-from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
+from support.consumer_groups import QUICK, fill, in_background, leases_of, new_group, new_stream
 from support.fake_stream import FakeClock, FakeStream
 from support.waiting import PATIENCE_S, wait_until
 from unit.few_threads import FewThreads
@@ -311,7 +311,7 @@ def test_leases_are_renewed_until_the_batch_in_hand_is_done() -> None:
         group.stop()
         for _ in range(3):
             now_s = clock.now = clock.now + QUICK.lease_duration_s * 0.9
-            group._threads.wake()
+            group._threads.shards.wake()
             (reader,) = group._threads.worker.leases.shards.readers()
             wait_until(lambda now_s=now_s, reader=reader: reader.held.renewed_s == now_s)  # type: ignore[misc]
         batch.commit()
@@ -330,6 +330,27 @@ def test_close_lets_everything_go() -> None:
     assert {item["leaseKey"] for item in table.scan()} == set(stream.shards)
     with pytest.raises(StopIteration):
         next(group)
+
+
+def test_a_second_close_waits_for_the_first() -> None:
+    """The program may end once `close` returns: the leases are released by then, whichever thread releases them."""
+    stream, ended, started, seen = new_stream(), list[str](), threading.Event(), threading.Event()
+
+    def lost(*_: object) -> None:
+        started.set()
+        seen.wait(0.1)  # a second `close` that does not wait ends meanwhile
+        ended.append("first")
+
+    group = new_group(stream, callbacks=Callbacks(lease_lost=lost))
+    fill(stream, 1)
+    group.__enter__()
+    next(group)
+    with in_background(threading.Thread(target=group.close)):
+        assert started.wait(PATIENCE_S)
+        group.close()
+        ended.append("second")
+        seen.set()
+    assert ended == ["first", "second"]
 
 
 @define
@@ -764,13 +785,13 @@ def test_a_cancelled_wait_loses_no_batch() -> None:
 
     async def program(group: ConsumerGroup) -> list[bytes]:
         waiting = asyncio.ensure_future(anext(group))
-        while not group._threads._listeners:
+        while not group._threads.shards.listeners:
             await asyncio.sleep(0)
         waiting.cancel()
         fill(stream, 1)
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        assert not group._threads._listeners
+        assert not group._threads.shards.listeners
         return data(await anext(group))
 
     with new_group(stream) as group:

@@ -569,7 +569,7 @@ def test_idle_tasks_take_no_threads() -> None:
         running = asyncio.ensure_future(group.run_async(handler, tasks=4))
         for _ in range(1000):  # all tasks begin at once
             await asyncio.sleep(0)
-        assert len(group._threads._listeners) == 4
+        assert len(group._threads.shards.listeners) == 4
         fill(stream, 1)
         await running
 

@@ -37,9 +37,9 @@ def test_a_change_before_a_wait_is_not_missed(monkeypatch: pytest.MonkeyPatch) -
     """Who looked before a change does not wait after it, neither a thread nor a task."""
     monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 2 * PATIENCE_S)
     threads = new_group(new_stream())._threads
-    threads._changed = NoWait()
+    threads.shards.changed = NoWait()
     seen = threads.changes
-    threads.wake()
+    threads.shards.wake()
     threads.wait(seen)
 
     async def program() -> None:
@@ -55,9 +55,9 @@ def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def program() -> None:
         waiting = asyncio.ensure_future(threads.wait_async(threads.changes, 1000))
-        while not threads._listeners:
+        while not threads.shards.listeners:
             await asyncio.sleep(0)
-        waker = threading.Thread(target=threads.wake)
+        waker = threading.Thread(target=threads.shards.wake)
         waker.start()
         await in_time(waiting)
         waker.join()
@@ -86,9 +86,11 @@ def test_no_cancellation_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     async def runs_on(turns: int) -> bool:
         """Return whether a task runs on that is cancelled *turns* after a change; before one if that is negative."""
         task = asyncio.ensure_future(consume())
-        while not threads._listeners:
+        while not threads.shards.listeners:
             await turn(1)
-        first, second = (threads.wake, task.cancel) if turns >= 0 else (task.cancel, threads.wake)
+        first, second = (
+            (threads.shards.wake, task.cancel) if turns >= 0 else (task.cancel, threads.shards.wake)
+        )
         first()
         await turn(abs(turns))
         second()
@@ -142,7 +144,7 @@ def test_a_shard_that_is_handed_over_is_not_due() -> None:
     (reader,) = threads.worker.leases.shards.readers()
     assert threads.worker.due_readers() == [reader]
     reader.held.lose("the test says so")
-    threads.worker.leases.look_at(reader.key)
+    threads.shards.look_at(reader.key)
     assert threads.worker.due_readers() == []
 
 
@@ -156,7 +158,7 @@ def test_a_change_while_a_shard_is_advanced_is_not_missed(monkeypatch: pytest.Mo
     threads._fetching = Jobs(jobs)  # type: ignore[assignment]
     threads._read_due()
     (reader,) = threads.worker.leases.shards.readers()
-    threads.worker.leases.look_at(reader.key)
+    threads.shards.look_at(reader.key)
     threads._read_due()
     assert len(jobs) == 1
     monkeypatch.setattr(type(threads.worker), "advance", lambda *_: None)

@@ -3,13 +3,12 @@ One worker of a group: its steps, how it gets leases, and the threads that run i
 
 Locks, in the order in which one thread may have several of them:
 
-1. `WorkerThreads._closing`: one thread closes the worker.
-2. `HeldLease.turn`, one for each shard: one thread writes the lease.
-3. `HeldLease.lock`, one for each shard: the lease, the current batch, and the pages of its reader.
-4. `HeldShards._lock`: which shards there are, and which of them are looked at next.
-5. `WorkerThreads._changed`: what threads and tasks wait for.
+1. `HeldLease.turn`, one for each shard: one thread writes the lease.
+2. `HeldLease.lock`, one for each shard: the lease, the current batch, and the pages of its reader.
+3. `HeldShards.changed`: which shards there are, which of them are looked at next, and what threads and tasks wait for.
+4. The lock of the store: `MemoryTable`, or `SqliteFile` and, before it, the one that forks take.
 
-Only the first two are held during calls, so a thread that reads the state of a shard never waits for a store.
+Of the first three, only the turn is held during calls, so a thread that reads the state of a shard never waits for a store.
 """
 
 from kinesis_consumer.worker.arrivals import Arrivals

@@ -1,11 +1,11 @@
-"""The shards of one worker: who reads them, which of them is looked at next, and how much data they have in memory."""
+"""The shards of one worker: who reads them, which of them is looked at next, and what its threads and tasks wait for."""
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
-from threading import Lock
+from collections.abc import Callable, Iterable
+from threading import Condition
 
 from attrs import define, field
 
@@ -22,6 +22,12 @@ class HeldShards:
     whose time has come.
     """
 
+    changed: Condition = field(factory=Condition, init=False)
+    """Its lock is the lock of all that is here. Nothing is called with it but the listeners."""
+    changes: int = field(default=0, init=False)
+    """How many there were."""
+    listeners: set[Callable[[], None]] = field(factory=set, init=False)
+    """Are called at each change."""
     size_bytes: int = field(default=0, init=False)
     """The data of all readers in memory."""
     _readers: dict[str, ShardReader] = field(factory=dict, init=False)
@@ -35,26 +41,33 @@ class HeldShards:
     """When to look at a shard that waits for a time."""
     _times: list[tuple[float, str]] = field(factory=list, init=False)
     """A heap of these times. Those that are no longer true stay in it until they have come."""
-    _lock: Lock = field(factory=Lock, init=False)
+
+    def wake(self) -> None:
+        """Let the threads and tasks that wait for a change look again."""
+        with self.changed:
+            self.changes += 1
+            self.changed.notify_all()
+            for notify in self.listeners:
+                notify()
 
     def held(self) -> set[str]:
         """Return the keys of all leases."""
-        with self._lock:
+        with self.changed:
             return {*self._readers, *self._finished}
 
     def readers(self) -> list[ShardReader]:
         """Return a reader for each shard that is read."""
-        with self._lock:
+        with self.changed:
             return list(self._readers.values())
 
     def finished(self) -> list[HeldLease]:
         """Return the leases of shards that are read to their end."""
-        with self._lock:
+        with self.changed:
             return list(self._finished.values())
 
     def reader_of(self, key: str) -> ShardReader | None:
         """Return who reads the shard of the lease *key*."""
-        with self._lock:
+        with self.changed:
             return self._readers.get(key)
 
     def reads(self, reader: ShardReader) -> bool:
@@ -64,18 +77,18 @@ class HeldShards:
     def add(self, reader: ShardReader) -> None:
         """Read a shard from now on."""
         reader.open()
-        with self._lock:
+        with self.changed:
             self._readers[reader.key] = reader
             self._changed[reader.key] = None
 
     def add_finished(self, held: HeldLease) -> None:
         """Keep the lease of a finished shard."""
-        with self._lock:
+        with self.changed:
             self._finished[held.key] = held
 
     def remove(self, reader: ShardReader, *, is_finished: bool = False) -> bool:
         """Read a shard no longer, and keep its lease if it *is_finished*. Returns False if another thread was first."""
-        with self._lock:
+        with self.changed:
             if self._readers.get(reader.key) is not reader:
                 return False
             del self._readers[reader.key]
@@ -86,43 +99,50 @@ class HeldShards:
 
     def remove_finished(self, key: str) -> None:
         """Keep the lease of a finished shard no longer."""
-        with self._lock:
+        with self.changed:
             self._finished.pop(key, None)
 
     def count(self, size_bytes: int) -> None:
         """Count data that came; a negative number if it went."""
-        with self._lock:
+        with self.changed:
             self.size_bytes += size_bytes
 
     def put_ready(self, reader: ShardReader) -> None:
         """Let the batch of *reader* go out after those of others."""
-        with self._lock:
+        with self.changed:
             self._ready.append(reader.key)
+            self.wake()
 
     def next_ready(self) -> ShardReader | None:
         """Return the reader whose batch goes out next, once; None if there is none."""
-        with self._lock:
+        with self.changed:
             while self._ready:
                 reader = self._readers.get(self._ready.popleft())
                 if reader is not None:
                     return reader
             return None
 
+    def look_at(self, key: str) -> None:
+        """Let a shard be looked at now, because something has changed."""
+        with self.changed:
+            self._changed[key] = None
+            self.wake()
+
     def touch(self, keys: Iterable[str]) -> None:
-        """Let these shards be looked at."""
-        with self._lock:
+        """Let these shards be looked at with the next one."""
+        with self.changed:
             self._changed.update(dict.fromkeys(keys))
 
     def put_off(self, key: str, due_s: float) -> None:
         """Let a shard be looked at when it is *due_s*."""
-        with self._lock:
+        with self.changed:
             if self._due_s.get(key) != due_s:
                 self._due_s[key] = due_s
                 heapq.heappush(self._times, (due_s, key))
 
     def take_changed(self, now_s: float) -> list[str]:
         """Return the shards that need a check now, once."""
-        with self._lock:
+        with self.changed:
             while self._times and self._times[0][0] <= now_s:
                 due_s, key = heapq.heappop(self._times)
                 if self._due_s.get(key) == due_s:
@@ -133,5 +153,5 @@ class HeldShards:
 
     def next_s(self) -> float:
         """Return when the next shard that waits for a time is due."""
-        with self._lock:
+        with self.changed:
             return self._times[0][0] if self._times else float("inf")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -56,8 +57,6 @@ class LeaseHolder:
     settings: GroupSettings
     clock: Clock
     callbacks: Callbacks
-    wake: Callable[[], None] = lambda: None
-    """Called when another step is due at once."""
     commit: Callable[[ShardReader, Batch], None] = _no_commit
     """Commits a batch of one of the readers."""
     streams: KnownStreams = field(init=False)
@@ -70,11 +69,6 @@ class LeaseHolder:
     def __attrs_post_init__(self) -> None:
         self.streams = KnownStreams(self.name, self.sources)
         self.namesakes = Namesakes(self.name, self.settings.lease_duration_s, self.clock)
-
-    def look_at(self, key: str) -> None:
-        """Let a shard be looked at, because something has changed."""
-        self.shards.touch([key])
-        self.wake()
 
     def gain(self, lease: Lease, sent_s: float) -> None:
         """Take up a lease that this worker owns since a write that was sent at *sent_s*."""
@@ -89,7 +83,7 @@ class LeaseHolder:
             self.settings,
             self.clock,
             self.shards.count,
-            lambda: self.look_at(lease.key),
+            partial(self.shards.look_at, lease.key),
         )
         former = self.shards.reader_of(lease.key)
         if former is not None:  # it expired, and was taken again before it was missed
@@ -98,7 +92,7 @@ class LeaseHolder:
         self.shards.add(reader)
         log.info("lease.gained", lease=lease.key, worker=self.name, checkpoint=str(lease.checkpoint))
         self.callbacks.lease_gained(reader.stream, reader.shard_id)
-        self.wake()
+        self.shards.wake()
 
     def discover(self) -> None:
         """

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from attrs import define, field
 
 from kinesis_consumer.delivery import Batch, ShardReader
 from kinesis_consumer.worker.coordinator import Coordinator
+from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.worker import Worker
 from kinesis_core import ProcessLimitError
 from kinesis_core.threads import ThreadPool, start_thread
@@ -42,9 +43,8 @@ class WorkerThreads:
     _process: int | None = field(default=None, init=False)
     """The process that has the threads. A fork of it has none."""
     _is_closing: threading.Event = field(factory=threading.Event, init=False)
-    _changed: threading.Condition = field(factory=threading.Condition, init=False)
-    _changes: int = field(default=0, init=False)
-    _listeners: set[Callable[[], None]] = field(factory=set, init=False)
+    _is_being_closed: bool = field(default=False, init=False)
+    """Whether a thread closes the worker. Another one waits for it."""
     _threads: list[threading.Thread] = field(factory=list, init=False)
     _fetching: ThreadPool | None = field(default=None, init=False)
     _renewing: ThreadPool | None = field(default=None, init=False)
@@ -52,7 +52,6 @@ class WorkerThreads:
     """What is done for a lease. A lease that was lost and gained again has another reader, and may not be read twice at once."""
     _own: threading.local = field(factory=threading.local, init=False)
     """Whether a thread is one of the group's."""
-    _closing: threading.Lock = field(factory=threading.Lock, init=False)
 
     def start(self) -> None:
         """
@@ -67,7 +66,6 @@ class WorkerThreads:
         self._process = os.getpid()
         self._fetching = ThreadPool(self.fetch_threads, "kinesis-fetch", self._mark)
         self._renewing = ThreadPool(RENEWAL_THREADS, "kinesis-renew", self._mark)
-        self.worker.leases.wake = self.wake
         for loop in (self._renew, self._coordinate, self._read):
             try:
                 self._threads.append(start_thread(partial(self._guard, loop), f"kinesis{loop.__name__}"))
@@ -86,22 +84,19 @@ class WorkerThreads:
         return getattr(self._own, "is_own", False)
 
     @property
+    def shards(self) -> HeldShards:
+        """What the threads of the worker and of its program wait for."""
+        return self.worker.leases.shards
+
+    @property
     def changes(self) -> int:
         """Grows with each change. Read it before the state, and wait only if it is still the same."""
-        return self._changes
-
-    def wake(self) -> None:
-        """Let the threads and tasks that wait for a change look again."""
-        with self._changed:
-            self._changes += 1
-            self._changed.notify_all()
-            for notify in self._listeners:
-                notify()
+        return self.shards.changes
 
     def stop(self) -> None:
         """Deliver no further batch, and release the leases without a current batch."""
         self.is_stopping = True
-        self.wake()
+        self.shards.wake()
 
     def fail(self, error: BaseException) -> None:
         """End the group with *error*; the first one counts."""
@@ -127,9 +122,9 @@ class WorkerThreads:
 
     def wait(self, seen: int, seconds: float = LONGEST_WAIT_S) -> None:
         """Wait until there are other `changes` than *seen*, at most for a while."""
-        with self._changed:
-            if self._changes == seen:
-                self._changed.wait(min(seconds, LONGEST_WAIT_S))
+        with self.shards.changed:
+            if self.changes == seen:
+                self.shards.changed.wait(min(seconds, LONGEST_WAIT_S))
 
     async def wait_async(self, seen: int, seconds: float = LONGEST_WAIT_S) -> None:
         """Wait as `wait` does, without a thread."""
@@ -146,17 +141,17 @@ class WorkerThreads:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(settle)
 
-        with self._changed:
-            if self._changes != seen:
+        with self.shards.changed:
+            if self.changes != seen:
                 settle()
-            self._listeners.add(notify)
+            self.shards.listeners.add(notify)
         timer = loop.call_later(min(seconds, LONGEST_WAIT_S), settle)
         try:
             await changed
         finally:
             timer.cancel()
-            with self._changed:
-                self._listeners.discard(notify)
+            with self.shards.changed:
+                self.shards.listeners.discard(notify)
 
     def close(self) -> None:
         """
@@ -172,13 +167,25 @@ class WorkerThreads:
         if self.is_own_thread:
             self.stop()
             return
-        with self._closing:
+        with self._one_closes():
             earlier = self.failure
             self._is_closing.set()
             self.stop()
             self._end_threads()
             if self.failure is not None and self.failure is not earlier:
                 raise self.failure
+
+    @contextmanager
+    def _one_closes(self) -> Iterator[None]:
+        """Let one thread at a time close the worker."""
+        with self.shards.changed:
+            self.shards.changed.wait_for(lambda: not self._is_being_closed)
+            self._is_being_closed = True
+        try:
+            yield
+        finally:
+            self._is_being_closed = False
+            self.shards.wake()
 
     def _end_threads(self) -> None:
         """Wait for the threads, but not for long: a call to a Kinesis that fails must not keep the leases from others."""
@@ -214,18 +221,18 @@ class WorkerThreads:
         try:
             while not self.is_stopping:
                 wait_s = self.coordinator.step()
-                with self._changed:
-                    self._changed.wait_for(lambda: self.is_stopping, min(wait_s, LONGEST_WAIT_S))
+                with self.shards.changed:
+                    self.shards.changed.wait_for(lambda: self.is_stopping, min(wait_s, LONGEST_WAIT_S))
         finally:
             self.coordinator.release()
 
     def _read(self) -> None:
         while not self.is_stopping:
-            seen = self._changes
+            seen = self.changes
             self.worker.report_lags()
             wait_s = self._read_due()
-            with self._changed:
-                self._changed.wait_for(lambda seen=seen: self._changes != seen, wait_s)  # type: ignore[misc]
+            with self.shards.changed:
+                self.shards.changed.wait_for(lambda seen=seen: self.changes != seen, wait_s)  # type: ignore[misc]
 
     def _read_due(self) -> float:
         """Let the pool advance all shards that are due. Returns in how many seconds the next one is."""
@@ -244,4 +251,4 @@ class WorkerThreads:
         finally:
             self._busy.pop(reader.key, None)
             future.set_result(None)
-            self.worker.leases.look_at(reader.key)  # whoever looked before took it for busy
+            self.shards.look_at(reader.key)  # whoever looked before took it for busy

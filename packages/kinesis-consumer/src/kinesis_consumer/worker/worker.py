@@ -178,17 +178,13 @@ class Worker:
             raise _lost(batch, reason, error.may_be_committed) from error
         log.info("batch.committed", batch=str(batch.id), records=batch.record_count, bytes=batch.size_bytes)
         if isinstance(reader.hand, life.Ready):
-            self._hand_out(reader)
+            self._shards.put_ready(reader)
         elif reader.has_work:
             reader.go_on(Pace.hurry)  # a page came while the commit was written
-        self.leases.look_at(reader.key)
+        self._shards.look_at(reader.key)
         of_what = {"stream": batch.stream, "shard": batch.shard_id}
         self.leases.callbacks.metric(RECORDS_COMMITTED, batch.record_count, of_what)
         self.leases.callbacks.metric(BYTES_COMMITTED, batch.size_bytes, of_what)
-
-    def _hand_out(self, reader: ShardReader) -> None:
-        self._shards.put_ready(reader)
-        self.leases.wake()
 
     def _advance(self, reader: ShardReader) -> None:
         if not reader.has_begun:
@@ -201,7 +197,7 @@ class Worker:
             reader.fetch()
             self._measure_lag(reader)
         if reader.fix_next():
-            self._hand_out(reader)
+            self._shards.put_ready(reader)
         if reader.is_finished:
             self._finish(reader)
 
@@ -247,7 +243,7 @@ class Worker:
         self._shards.remove(reader, is_finished=True)
         log.info("shard.ended", lease=held.key, worker=self.leases.name)
         self.leases.callbacks.shard_ended(reader.stream, reader.shard_id)
-        self.leases.wake()
+        self._shards.wake()
 
 
 def _lost(batch: Batch, reason: str, may_be_committed: bool) -> LeaseLostError:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import re
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import pytest
+from attrs import asdict
 from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url, validate_region_name
 from hypothesis import given, strategies as st
 
@@ -30,15 +33,61 @@ def names_of(table: OptionTable) -> list[str]:
     return named + list(table.let_through)
 
 
-def secrets_of(table: OptionTable) -> list[str]:
-    return [option.name for option in table.options if option.is_secret]
-
-
 Parse = Callable[[dict[str, object]], Any]
 HALVES: dict[str, tuple[OptionTable, Parse, list[dict[str, str]]]] = {
     "source": (SOURCE_OPTIONS, SourceOptions.parse, list(SOURCES.values())),
     "sink": (SINK_OPTIONS, SinkOptions.parse, list(SINKS.values())),
 }
+
+
+SECRETS = {
+    "awsAccessKeyId",
+    "awsSecretKey",
+    "sessionToken",
+    "credentialProviderParam",
+    "stsExternalId",
+    "proxyUrl",
+    "proxyUsername",
+    "proxyPassword",
+}
+secrets = st.dictionaries(
+    st.sampled_from(
+        [*sorted(SECRETS), "kinesis.awsSecretKey", "awsAccessKey", "roleExternalId", "awsSecretKeyy"]
+    ),
+    st.sampled_from([SECRET, f"{SECRET}-2", f"{SECRET} damaged", f"http://clerk:{SECRET}@127.0.0.1:3128"]),
+    max_size=5,
+)
+BESIDE: list[dict[str, Any]] = [
+    {},
+    {"awsProfile": "team"},
+    {"credentialProviderClass": "company.aws.Vault"},
+    {"credentialProviderClass": "no path"},
+    {"stsRoleArn": "arn:aws:iam::123456789012:role/r"},
+    {"stsRoleArn": "arn:aws:iam::123456789012:role/r", "stsSessionName": "s"},
+    {"awsAccessKeyId": SECRET, "awsSecretKey": f"{SECRET} damaged"},
+    {"proxyAddress": "127.0.0.1"},
+    {"proxyAddress": "127.0.0.1", "proxyUrl": f"http://clerk:{SECRET}@127.0.0.1:3128"},
+    {"region": None, "endpointUrl": "https://kinesis.amazonaws.com"},
+]
+"""What secrets belong to, or contradict."""
+
+
+def shown_by(parse: Parse, given: Mapping[str, object]) -> str:
+    """Return all that a user may see of these options: a repr, lines of the log, or an error with its traceback."""
+    try:
+        options = parse(dict(given))
+    except OptionError as error:
+        copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+        without_code = re.sub("^ +.*$", "", "".join(traceback.format_exception(error)), flags=re.MULTILINE)
+        return f"{error!r} {copy!r} {without_code}"
+    copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
+    return f"{options!r} {copy} {options.ignored} {asdict(options, recurse=False)}"
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_secrets(half: str) -> None:
+    """These options are secrets, and no others."""
+    assert {option.name for option in HALVES[half][0].options if option.is_secret} == SECRETS
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -49,13 +98,15 @@ def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
     names = st.sampled_from(names_of(table)) | st.text(max_size=20)
     given = dict(data.draw(st.sampled_from([{"streamName": "orders", "region": "eu-west-1"}, *jobs])))
     given |= data.draw(st.dictionaries(names, odd_texts, max_size=3))
-    given |= dict.fromkeys(data.draw(st.lists(st.sampled_from(secrets_of(table)), max_size=3)), SECRET)
-    try:
-        options = parse(dict(given))
-        shown = f"{options!r} {options.ignored}"
-    except OptionError as error:
-        shown = str(error)
-    assert SECRET not in shown
+    assert SECRET not in shown_by(parse, {**given, **data.draw(secrets)})
+
+
+@pytest.mark.parametrize("half", HALVES)
+@given(st.sampled_from(BESIDE), secrets)
+def test_secrets_are_not_shown(half: str, beside: dict[str, Any], given: dict[str, str]) -> None:
+    """Neither a refusal, with its traceback, nor accepted options show a secret."""
+    stream = {"streamName": "orders", "region": "eu-west-1"}
+    assert SECRET not in shown_by(HALVES[half][1], {**stream, **given, **beside})
 
 
 def addresses_of(table: OptionTable) -> list[str]:
@@ -79,12 +130,8 @@ def addresses_of(table: OptionTable) -> list[str]:
 def test_logins_in_addresses(half: str, name: str, start: str, rest: str) -> None:
     """An address with a login or a token is accepted by proxyUrl, or refused without being shown."""
     _, parse, _ = HALVES[half]
-    try:
-        options = parse({"streamName": "orders", "region": "eu-west-1", name: start.format(SECRET) + rest})
-        shown = f"{options!r} {options.ignored}"
-    except OptionError as error:
-        shown = str(error)
-    assert SECRET not in shown
+    given = {"streamName": "orders", "region": "eu-west-1", name: start.format(SECRET) + rest}
+    assert SECRET not in shown_by(parse, given)
 
 
 addresses = st.builds(

@@ -1,29 +1,25 @@
-"""The options of the source: every one of them, by every name."""
+"""The options that the source declares: every one of them, by every name, and what contradicts."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import re
-import traceback
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from attrs import asdict
 
-from kinesis_core.aws import Transport, WireFormat
+from kinesis_core.aws import WireFormat
 from kinesis_core.aws.clients import CONNECTIONS
 from kinesis_core.errors import OptionError
 from kinesis_core.model import AtTimestamp, KclApplication, Latest, PerShard, TrimHorizon
-from kinesis_core.options import Origin, aliases_of
-from kinesis_core.options.credentials import CREDENTIALS
-from kinesis_core.options.proxy import PROXY
+from kinesis_core.options import COMMON_OPTIONS, Origin, aliases_of
+from kinesis_core.options.option import normalise
 from kinesis_core.reading import ReadSettings
 from kinesis_credentials import StaticKeys
 from spark_kinesis_source.options import SOURCE_OPTIONS, SourceOptions
 from spark_kinesis_source.options.fan_out import FAN_OUT
+from spark_kinesis_source.options.publishing import PUBLISHING
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 MIB = 1024 * 1024
@@ -39,135 +35,86 @@ HALF_READ = json.dumps(
     }
 )
 
-# Our name, the attribute, its default, a value, the parsed value; then the names of other connectors with equal values.
-CASES: list[tuple[str, str, Any, str, Any, dict[str, str]]] = [
+# The attribute, its value; then each name of the option with a text for that value.
+CASES: list[tuple[str, Any, dict[str, str]]] = [
     (
-        "startingPosition",
         "starting_position",
-        Latest(),
-        "AT_TIMESTAMP 2026-01-31T09:00:00Z",
         AT_TIME,
         {
+            "startingPosition": "AT_TIMESTAMP 2026-01-31T09:00:00Z",
             "kinesis.startingPosition": "AT_TIMESTAMP 2026-01-31T14:30:00+05:30",
             "initialPosition": '{"at_timestamp": "01/31/2026 01:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}',
         },
     ),
-    ("endingPosition", "ending_position", Latest(), "AT_TIMESTAMP 1769850000", AT_TIME, {}),
-    ("failOnDataLoss", "read.fail_on_data_loss", True, "false", False, {"kinesis.failOnDataLoss": "FALSE"}),
-    ("trimHorizonMargin", "plan.trim_horizon_margin_s", 300.0, "10 m", 600.0, {}),
+    ("ending_position", AT_TIME, {"endingPosition": "AT_TIMESTAMP 1769850000"}),
+    ("read.fail_on_data_loss", False, {"failOnDataLoss": "false", "kinesis.failOnDataLoss": "FALSE"}),
+    ("plan.fail_on_data_loss", False, {"failOnDataLoss": "false"}),
+    ("plan.trim_horizon_margin_s", 600.0, {"trimHorizonMargin": "10 m"}),
     (
-        "maxRecordsPerShard",
         "plan.limits.max_records",
-        100_000,
-        "500",
         500,
-        {"kinesis.maxFetchRecordsPerShard": "500", "kinesis.executor.maxFetchRecordsPerShard": "500"},
+        {
+            "maxRecordsPerShard": "500",
+            "kinesis.maxFetchRecordsPerShard": "500",
+            "kinesis.executor.maxFetchRecordsPerShard": "500",
+        },
     ),
-    ("minRecordsPerTrigger", "min_records_per_trigger", 1, "500", 500, {}),
-    ("maxShardSkew", "plan.max_shard_skew_s", 10.0, "1min", 60.0, {}),
-    ("maxTriggerDelay", "max_trigger_delay_s", 900.0, "10s", 10.0, {}),
+    ("min_records_per_trigger", 500, {"minRecordsPerTrigger": "500"}),
+    ("plan.max_shard_skew_s", 60.0, {"maxShardSkew": "1min"}),
+    ("max_trigger_delay_s", 10.0, {"maxTriggerDelay": "10s"}),
     (
-        "maxBytesPerShard",
         "plan.limits.max_bytes",
-        None,
-        "20m",
         20 * MIB,
         {
+            "maxBytesPerShard": "20m",
             "kinesis.maxFetchTimePerShardSec": "10",
             "kinesis.executor.maxFetchTimeInMs": "10000",
             "maxFetchDuration": "10s",
         },
     ),
-    ("maxRecordsPerTrigger", "plan.batch_limits.max_records", None, "500", 500, {}),
+    ("plan.batch_limits.max_records", 500, {"maxRecordsPerTrigger": "500"}),
+    ("plan.batch_limits.max_bytes", 20 * 1024 * MIB, {"maxBytesPerBatch": "20gb", "fetchBufferSize": "20gb"}),
     (
-        "maxBytesPerBatch",
-        "plan.batch_limits.max_bytes",
-        None,
-        "20gb",
-        20 * 1024 * MIB,
-        {"fetchBufferSize": "20gb"},
-    ),
-    (
-        "maxRecordsPerFetch",
         "read.max_records_per_fetch",
-        10_000,
-        "100",
         100,
-        {"kinesis.getRecords.numberOfRecordsPerFetch": "100", "kinesis.executor.maxRecordPerRead": "100"},
+        {
+            "maxRecordsPerFetch": "100",
+            "kinesis.getRecords.numberOfRecordsPerFetch": "100",
+            "kinesis.executor.maxRecordPerRead": "100",
+        },
     ),
     (
-        "minFetchPeriod",
         "read.min_fetch_period_s",
-        0.2,
-        "1 s",
         1.0,
-        {"kinesis.getRecords.fetchIntervalMs": "1000"},
+        {"minFetchPeriod": "1 s", "kinesis.getRecords.fetchIntervalMs": "1000"},
     ),
-    ("maxFetchRate", "read.max_fetch_rate_bytes", 2.0 * MIB, "1.0", 1.0 * MIB, {}),
-    ("shardsPerTask", "shards_per_task", 16, "5", 5, {}),
-    ("maxPartitions", "max_partitions", None, "4", 4, {}),
+    ("plan.min_fetch_period_s", 1.0, {"minFetchPeriod": "1 s"}),
+    ("read.max_fetch_rate_bytes", 1.0 * MIB, {"maxFetchRate": "1.0"}),
+    ("shards_per_task", 5, {"shardsPerTask": "5"}),
+    ("max_partitions", 4, {"maxPartitions": "4"}),
     (
-        "shardDiscoveryInterval",
         "plan.shard_discovery_interval_s",
-        10.0,
-        "1s",
         1.0,
         {
+            "shardDiscoveryInterval": "1s",
             "kinesis.describeShardInterval": "1s",
             "kinesis.client.describeShardInterval": "1000",
             "shardFetchInterval": "1s",
         },
     ),
     (
-        "planningThreads",
         "planning_threads",
-        8,
-        "2",
         2,
-        {"kinesis.checkNewRecordThreads": "2", "kinesis.client.maxParallelThreads": "2"},
-    ),
-    ("planBudget", "plan.plan_budget_s", 2.0, "500 ms", 0.5, {}),
-    ("deaggregate", "deaggregate", True, "false", False, {}),
-    ("checkPermissions", "connection.check_permissions", True, "false", False, {}),
-    ("freezeWorkerHeap", "freeze_worker_heap", True, "false", False, {}),
-    (
-        "maxRetries",
-        "connection.retry.max_retries",
-        5,
-        "0",
-        0,
-        {"kinesis.clientNumRetries": "0", "client.numRetries": "0"},
-    ),
-    (
-        "retryInterval",
-        "connection.retry.interval_s",
-        1.0,
-        "0.1 s",
-        0.1,
-        {"kinesis.clientRetryIntervalsMs": "100", "kinesis.client.retryIntervalMs": "100"},
-    ),
-    (
-        "maxRetryInterval",
-        "connection.retry.max_interval_s",
-        10.0,
-        "30",
-        30.0,
-        {"kinesis.clientMaxRetryIntervalMs": "30000", "kinesis.client.maxRetryIntervalMs": "30000"},
-    ),
-    ("httpTransport", "connection.transport", None, "botocore", Transport.BOTOCORE, {}),
-    ("wireFormat", "connection.wire_format", WireFormat.JSON, "cbor", WireFormat.CBOR, {}),
-    ("outageTimeout", "connection.retry.outage_timeout_s", 60.0, "5 m", 300.0, {}),
-    (
-        "endpointUrl",
-        "connection.endpoint_url",
-        None,
-        "https://kinesis.eu-west-1.amazonaws.com",
-        "https://kinesis.eu-west-1.amazonaws.com",
         {
-            "kinesis.endpointUrl": "https://kinesis.eu-west-1.amazonaws.com/",
-            "endpoint": "kinesis.eu-west-1.amazonaws.com",
+            "planningThreads": "2",
+            "kinesis.checkNewRecordThreads": "2",
+            "kinesis.client.maxParallelThreads": "2",
         },
     ),
+    ("plan.plan_budget_s", 0.5, {"planBudget": "500 ms"}),
+    ("deaggregate", False, {"deaggregate": "false"}),
+    ("freeze_worker_heap", False, {"freezeWorkerHeap": "false"}),
+    ("connection.wire_format", WireFormat.CBOR, {"wireFormat": "cbor"}),
 ]
 
 
@@ -190,124 +137,28 @@ def look_up(options: SourceOptions, path: str) -> object:
     return value
 
 
-def spell(name: str) -> Iterator[str]:
-    """Yield *name* as users and Spark spell it."""
-    bare = name.removeprefix("kinesis.")
-    yield from (name, name.lower(), name.upper(), bare, f"kinesis.{bare}", f"KINESIS.{bare.lower()}")
-
-
-@pytest.mark.parametrize(("path", "default"), [(case[1], case[2]) for case in CASES])
-def test_defaults(path: str, default: object) -> None:
-    """An option that is not given has its default."""
-    assert look_up(parse(), path) == default
-
-
 @pytest.mark.parametrize(
-    ("spelling", "value", "path", "expected"),
-    [
-        (spelling, value, path, expected)
-        for ours, path, _, good, expected, others in CASES
-        if expected is not None
-        for name, value in {ours: good, **others}.items()
-        for spelling in dict.fromkeys(spell(name))
-    ],
+    ("name", "value", "path", "expected"),
+    [(name, value, path, expected) for path, expected, names in CASES for name, value in names.items()],
 )
-def test_names(spelling: str, value: str, path: str, expected: object) -> None:
-    """Every name of an option works in every spelling, with or without the prefix, in its connector's unit."""
-    assert look_up(parse(**{spelling: value}), path) == expected
+def test_names(name: str, value: str, path: str, expected: object) -> None:
+    """Every name of an option sets the value, in its connector's unit."""
+    assert look_up(parse(), path) != expected
+    assert look_up(parse(**{name: value}), path) == expected
 
 
 def test_every_option_has_a_case() -> None:
-    """Every option has a case here, by every name."""
-    elsewhere = {
-        "streamName",
-        "streamARN",
-        "region",
-        "streamRegion",
-        "addIdleTimeBetweenReads",
-        "idleTimeBetweenReadsInMs",
-        "metadataCommitterType",
-        "dynamodbTableName",
-        "dynamodbEndpointUrl",
-    }
-    tried = {name.lower().removeprefix("kinesis.") for case in CASES for name in (case[0], *case[5])}
-    for option in SOURCE_OPTIONS.options:
-        if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY, FAN_OUT):
-            names = {option.name, *(alias.name for alias in aliases_of(option))}
-            assert {name.lower().removeprefix("kinesis.") for name in names} <= tried
-
-
-@pytest.mark.parametrize("name", ["streamName", "kinesis.streamName", "STREAMNAME"])
-def test_stream_names(name: str) -> None:
-    """The option takes one name, or several."""
-    options = SourceOptions.parse({name: "orders,payments", "kinesis.kinesisRegion": "eu-west-1"})
-    assert [stream.name for stream in options.connection.streams] == ["orders", "payments"]
-
-
-@pytest.mark.parametrize("name", ["region", "kinesis.region", "kinesis.kinesisRegion", "regionName"])
-def test_regions(name: str) -> None:
-    """The region works by the names of all connectors."""
-    assert SourceOptions.parse({"streamName": "orders", name: "eu-west-2"}).connection.region == "eu-west-2"
+    """Every option of the source has a case here, by every name."""
+    elsewhere = {"addIdleTimeBetweenReads", "idleTimeBetweenReadsInMs"}
+    tried = {normalise(name) for _, _, names in CASES for name in names}
+    for option in set(SOURCE_OPTIONS.options) - set(COMMON_OPTIONS):
+        if option.name not in elsewhere and option.group not in (FAN_OUT, PUBLISHING):
+            assert {normalise(name) for name in (option.name, *(a.name for a in aliases_of(option)))} <= tried
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'."),
-        (
-            {"maxRecordsPerFetch": "10001"},
-            "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '10001'.",
-        ),
-        ({"maxRecordsPerShard": "0"}, "Option 'maxRecordsPerShard' accepts 1 or more records; got '0'."),
-        (
-            {"kinesis.maxfetchtimepershardsec": "0"},
-            "Option 'kinesis.maxFetchTimePerShardSec' ('maxBytesPerShard' here) accepts a duration of 1 ms to 1 d "
-            "(seconds when no unit is given); got '0'.",
-        ),
-        (
-            {"maxBytesPerShard": "some"},
-            "Option 'maxBytesPerShard' accepts a size in bytes, such as 65536, 64m or 20gb; got 'some'.",
-        ),
-        (
-            {"minFetchPeriod": "2 m"},
-            "Option 'minFetchPeriod' accepts a duration of 0 s to 1 m (milliseconds when no unit is given); "
-            "got '2 m'.",
-        ),
-        (
-            {"minRecordsPerTrigger": "0"},
-            "Option 'minRecordsPerTrigger' accepts 1 or more records; got '0'.",
-        ),
-        (
-            {"minRecordsPerTrigger": "9", "maxTriggerDelay": "2 h"},
-            "Option 'maxTriggerDelay' accepts a duration of 0 s to 1 h (milliseconds when no unit is given); "
-            "got '2 h'.",
-        ),
-        (
-            {"minOffsetsPerTrigger": "9"},
-            "Unknown option 'minOffsetsPerTrigger'. Use 'minRecordsPerTrigger', which counts the records of all shards, too.",
-        ),
-        ({"maxFetchRate": "0"}, "Option 'maxFetchRate' accepts 0.01 to 1000 MiB/s; got '0'."),
-        ({"planningThreads": "0"}, "Option 'planningThreads' accepts 1 to 256 threads; got '0'."),
-        (
-            {"planBudget": "50"},
-            "Option 'planBudget' accepts a duration of 100 ms to 10 m (milliseconds when no unit is given), or none; got '50'.",
-        ),
-        ({"shardsPerTask": "0"}, "Option 'shardsPerTask' accepts 1 to 10000 shards; got '0'."),
-        ({"maxPartitions": "x"}, "Option 'maxPartitions' accepts 1 to 100000 partitions; got 'x'."),
-        ({"deaggregate": "yes"}, "Option 'deaggregate' accepts true or false; got 'yes'."),
-        ({"failOnDataLoss": ""}, "Option 'failOnDataLoss' accepts true or false; got ''."),
-        ({"maxRetries": "-1"}, "Option 'maxRetries' accepts 0 to 100 retries; got '-1'."),
-        (
-            {"startingPosition": "AT_TIMESTAMP 2026-01-31T09:00:00"},
-            "Option 'startingPosition' accepts LATEST, TRIM_HORIZON, EARLIEST, an ISO 8601 time, AT_TIMESTAMP with such a "
-            "time or with seconds or milliseconds since the epoch, or JSON; got 'AT_TIMESTAMP 2026-01-31T09:00:00'. "
-            "Add Z or an offset such as +02:00: without a zone the time depends on the machine.",
-        ),
-        (
-            {"endingPosition": "TRIM_HORIZON"},
-            "Option 'endingPosition' accepts LATEST, an ISO 8601 time, AT_TIMESTAMP with such a time or with seconds or "
-            "milliseconds since the epoch, or JSON; got 'TRIM_HORIZON'.",
-        ),
         (
             {"minRecordsPerTrigger": "101", "maxRecordsPerTrigger": "100"},
             "Option 'minRecordsPerTrigger' (101) is more than Option 'maxRecordsPerTrigger' (100): micro-batches would wait "
@@ -347,38 +198,17 @@ def test_regions(name: str) -> None:
             "Option 'metadataCommitterType' set to 'DYNAMODB' also requires 'dynamodbTableName' for several streams.",
         ),
         (
-            {"kinesis.metadataCommitterType": "S3"},
-            "Option 'metadataCommitterType' accepts HDFS or DYNAMODB; got 'S3'.",
-        ),
-        (
-            {"kinesis.dynamodb.tableName": "my table"},
-            "Option 'kinesis.dynamodb.tableName' ('dynamodbTableName' here) accepts the name of a DynamoDB table, "
-            "3 to 255 letters, digits, '_', '.' and '-'; got 'my table'.",
-        ),
-        (
             {"minFetchPeriod": "200 ms", "addIdleTimeBetweenReads": "true"},
             "Option 'minFetchPeriod' and Option 'addIdleTimeBetweenReads' set the same thing to different values "
             "(0.2 s and 1 s). Keep one of them.",
         ),
-        (
-            {"maxrecordperfetch": "1"},
-            "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?",
-        ),
     ],
 )
 def test_refusals(given: dict[str, str], message: str) -> None:
-    """A refusal names option, domain and value, and what to do."""
+    """Options that contradict each other, the streams or the position are refused, with what to do."""
     with pytest.raises(OptionError) as caught:
         parse(**given)
     assert str(caught.value) == message
-
-
-def test_credentials_of_databricks() -> None:
-    """Credentials that only Databricks can look up are refused, with what to set instead."""
-    with pytest.raises(
-        OptionError, match=r"Option 'serviceCredential' needs .* does not support\. Set 'stsRoleArn'"
-    ):
-        parse(serviceCredential="team")
 
 
 @pytest.mark.parametrize(
@@ -398,9 +228,7 @@ def test_not_needed(name: str) -> None:
 def test_delay_of_nothing() -> None:
     """A delay without a number of records to wait for is accepted, and the log says that it is not needed."""
     [reason] = parse(maxTriggerDelay="10s").ignored
-    assert reason == (
-        "Option 'maxTriggerDelay' has no effect here: it belongs to 'minRecordsPerTrigger', which is not given."
-    )
+    assert "it belongs to 'minRecordsPerTrigger'" in reason
     assert parse(minRecordsPerTrigger="1", maxTriggerDelay="10s").ignored == ()
 
 
@@ -522,68 +350,6 @@ def test_travels() -> None:
     assert copy.connection.credentials == StaticKeys("AKIDEXAMPLE", "s3cr3t")
 
 
-SECRETS = {
-    "awsAccessKeyId": "AKIDVERYSECRETKEYID",
-    "awsSecretKey": "v3ry-s3cr3t-k3y",
-    "sessionToken": "v3ry-s3cr3t-t0k3n",
-}
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {},
-        {"maxRecordsPerFetch": "0"},
-        {"awsSecretKeyy": "v3ry-s3cr3t-k3y"},
-        {"kinesis.awsSecretKey": "v3ry-s3cr3t-0ther"},
-        {"kinesis.sessionToken": "v3ry-s3cr3t-0ther"},
-        {"awsAccessKey": "AKIDVERYSECRETOTHER"},
-        {"awsProfile": "team"},
-        {"awsAccessKeyId": None},
-        {"awsSecretKey": None},
-        {"awsSecretKey": "v3ry-s3cr3t k3y"},
-        {"proxyPassword": "v3ry-s3cr3t-pr0xy"},
-        {"credentialProviderParam": "v3ry-s3cr3t-param"},
-        {"credentialProviderClass": "company.aws.Vault", "credentialProviderParam": "v3ry-s3cr3t-param"},
-        {"credentialProviderClass": "no path", "credentialProviderParam": "v3ry-s3cr3t-param"},
-        {"stsRoleArn": "arn:aws:iam::123456789012:role/r", "stsExternalId": "v3ry-s3cr3t-id"},
-        {
-            "stsRoleArn": "arn:aws:iam::123456789012:role/r",
-            "stsSessionName": "s",
-            "stsExternalId": "v3ry s3cr3t id, v3ry-s3cr3t",
-        },
-        {
-            "stsRoleArn": "arn:aws:iam::123456789012:role/r",
-            "stsExternalId": "v3ry-s3cr3t-id",
-            "roleExternalId": "v3ry-s3cr3t-0ther",
-        },
-        {"proxyUrl": "http://user:v3ry-s3cr3t@127.0.0.1:3128"},
-        {"proxyUrl": "socks5://user:v3ry-s3cr3t@127.0.0.1:3128"},
-        {"proxyUrl": "http://user:v3ry-s3cr3t@127.0.0.1:3128", "proxyAddress": "127.0.0.1"},
-        {"proxyAddress": "127.0.0.1", "proxyUsername": "user", "proxyPassword": "v3ry-s3cr3t"},
-        {"proxyAddress": "127.0.0.1", "proxyPassword": "v3ry-s3cr3t"},
-        {"endpointUrl": "https://user:v3ry-s3cr3t@example.com"},
-        {"endpointUrl": "https://user:v3ry-s3cr3t@[example.com"},
-        {"region": None, "endpointUrl": "https://kinesis.amazonaws.com"},
-    ],
-)
-def test_no_secret_is_shown(bad: dict[str, str | None]) -> None:
-    """No repr, log line, message or traceback contains a secret."""
-    try:
-        options = SourceOptions.parse({**LEAST, **SECRETS, **bad})
-    except OptionError as error:
-        shown = repr(error) + repr(pickle.loads(pickle.dumps(error)))  # noqa: S301 - our own bytes
-        shown += "".join(traceback.format_exception(error))
-    else:
-        copy = pickle.loads(pickle.dumps(options))  # noqa: S301 - our own bytes
-        shown = repr(options) + str(copy) + repr(options.ignored) + repr(asdict(options, recurse=False))
-    source_lines = re.findall(r"^ +.*$", shown, re.MULTILINE)
-    for line in source_lines:  # the lines of code that a traceback quotes
-        shown = shown.replace(line, "")
-    assert "v3ry-s3cr3t" not in shown
-    assert "AKIDVERYSECRET" not in shown
-
-
 def test_origins() -> None:
     """Every connector has names."""
     assert {alias.origin for option in SOURCE_OPTIONS.options for alias in aliases_of(option)} == set(Origin)
@@ -611,17 +377,12 @@ def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("minFetchPeriod", "120000"),
-        ("maxRetries", "101"),
-        ("maxRetryInterval", "301"),
-        ("subscribeTimeout", "0"),
-        ("subscribeRetries", "1001"),
         ("kinesis.clientNumRetries", "-1"),
         ("kinesis.client.numRetries", "101"),
     ],
 )
 def test_values_that_stay_refused(name: str, value: str) -> None:
-    """Our names keep their domains, and values that awslabs refuses are refused."""
+    """Values that awslabs refuses are refused."""
     with pytest.raises(OptionError, match="accepts"):
         parse(**{name: value})
 
@@ -635,18 +396,10 @@ def test_connections_of_all_threads() -> None:
 
 def test_region_of_awslabs() -> None:
     """A job of awslabs whose region is not the endpoint's publishes in its region, to awslabs' table, and reads at the endpoint."""
-    options = SourceOptions.parse(
-        {
-            "kinesis.region": "us-east-2",
-            "kinesis.streamName": "orders",
-            "kinesis.endpointUrl": "https://kinesis.eu-west-1.amazonaws.com",
-            "kinesis.metadataCommitterType": "DYNAMODB",
-        }
-    )
-    connection = options.connection
+    endpoint = "https://kinesis.eu-west-1.amazonaws.com"
+    given = {"kinesis.region": "us-east-2", "endpointUrl": endpoint, "metadataCommitterType": "DYNAMODB"}
+    options = SourceOptions.parse({"streamName": "orders", **given})
     assert options.lease_table == "kdsc_us-east-2_orders"
-    assert [connection.region, connection.region_of(connection.streams[0])] == ["us-east-2", "eu-west-1"]
-    assert [
-        reason.startswith("Option 'kinesis.region' set to 'us-east-2' is the region of STS")
-        for reason in options.ignored
-    ] == [True]
+    assert options.connection.region_of(options.connection.streams[0]) == "eu-west-1"
+    [reason] = options.ignored
+    assert reason.startswith("Option 'kinesis.region' set to 'us-east-2' is the region of STS")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import given, strategies as st
 
-from kinesis_cli.advice import MERGE_BELOW, HotKey, Merge, Scale, Split, advise, halve
+from kinesis_cli.advice.judge import MERGE_BELOW, HotKey, Merge, Scale, Split, advise, halve
 from kinesis_cli.traffic import HOT, Sample
 from kinesis_core.model import HASH_KEYS, Shard
 from support.sampled import by_shard, open_shards, sample, summary

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
-from kinesis_cli.putting import LineSplitter
+from kinesis_cli.putting.lines import LineSplitter
 
 _LIMIT = 6
 texts = st.text("ab\n", max_size=60).map(str.encode)

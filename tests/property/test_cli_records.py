@@ -6,7 +6,8 @@ import json
 
 from hypothesis import example, given, strategies as st
 
-from kinesis_cli.records import arrived_ms, decode_line, encode_line
+from kinesis_cli.records import arrived_ms, decode_line
+from kinesis_cli.records.lines import encode_line
 from kinesis_cli.records.templates import compile_template, show_payload
 from kinesis_core import UserRecord
 

@@ -6,7 +6,8 @@ import random
 
 from hypothesis import given, strategies as st
 
-from kinesis_cli.lineage import bar, grow
+from kinesis_cli.lineage import bar
+from kinesis_cli.lineage.table import grow
 from kinesis_core.model import HASH_KEYS, Shard
 from support.fake_stream import FakeClock, FakeStream
 

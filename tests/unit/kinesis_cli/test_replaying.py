@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define, field
 
 from kinesis_cli.putting import LineRows
-from kinesis_cli.records import encode_line
+from kinesis_cli.records.lines import encode_line
 from kinesis_cli.replaying import MAX_LINE_BYTES, Recorded, decode_rows, keep_pace
 from kinesis_cli.stopping import Stopping
 from kinesis_core import UserRecord

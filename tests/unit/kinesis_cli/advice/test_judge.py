@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_cli.advice import (
+from kinesis_cli.advice.judge import (
     Fine,
     HotKey,
     LeftToKinesis,

@@ -7,22 +7,20 @@ import io
 import pytest
 from rich.console import Console
 
-from kinesis_cli.advice import (
-    AwsCli,
+from kinesis_cli.advice import AwsCli, draw, report_json
+from kinesis_cli.advice.judge import (
     Fine,
     HotKey,
     LeftToKinesis,
     Merge,
     Recommendation,
-    Report,
     Scale,
     Split,
     SplitInTheMiddle,
     TooLittle,
-    draw,
-    explain,
-    report_json,
 )
+from kinesis_cli.advice.report import Report
+from kinesis_cli.advice.words import explain
 from kinesis_cli.traffic import show_key
 from support.sampled import by_shard, even_shards, sample, summary
 

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.checkup import (
-    Finding,
-    Outcome,
-    clock_finding,
-    describe_source,
-    limit_findings,
-    mask,
-    status_of,
-    summary,
-)
+from kinesis_cli.checkup import Finding, status_of, summary
+from kinesis_cli.checkup.credentials import describe_source, mask
+from kinesis_cli.checkup.findings import Outcome
+from kinesis_cli.checkup.stream import clock_finding, limit_findings
 from kinesis_cli.ending import Status
 
 NOW_MS = 1_800_000_000_000

@@ -7,7 +7,9 @@ from typing import Any, cast
 import pytest
 from attrs import define, field
 
-from kinesis_cli.copying import CopyState, next_length, plan_copy
+from kinesis_cli.copying import plan_copy
+from kinesis_cli.copying.parts import next_length
+from kinesis_cli.copying.state import CopyState
 from kinesis_cli.ending import UsageError
 from kinesis_core import AtTimestamp, Batch, Latest, TrimHorizon
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lease_table import Life, SeenWorker, check_release, check_reset
+from kinesis_cli.lease_table.activity import Life, SeenWorker
+from kinesis_cli.lease_table.guarding import check_release, check_reset
 
 ONE, TWO = SeenWorker("one", 2, Life.RUNNING), SeenWorker("two", 1, Life.SILENT)
 FRESH = SeenWorker("three", 0, Life.REPORTED, report_age_s=12)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.ending import CommandError, UsageError
-from kinesis_cli.lease_table import Reset, Snapshot, describe, parse_reset, plan_resets
+from kinesis_cli.lease_table import parse_reset
+from kinesis_cli.lease_table.resets import Reset, plan_resets
+from kinesis_cli.lease_table.showing import describe
+from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_core.leases import ALL_USER_RECORDS, NO_USER_RECORD, OLDEST, Lease, LeaseCheckpoint
 
 NOW_MS = 1_800_000_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_cli.lease_table import Snapshot
+from kinesis_cli.lease_table.snapshot import Snapshot
 
 ORDERS, TEAS = "123456789012:orders:1700000000", "123456789012:teas:1700000000"
 

@@ -7,7 +7,8 @@ import io
 from rich.console import Console
 
 from kinesis_cli.lineage import Overview, choose, draw, overview_json
-from kinesis_cli.traffic import AT_LEAST, Sample
+from kinesis_cli.traffic import Sample
+from kinesis_cli.traffic.samples import AT_LEAST
 from kinesis_core.model import with_children
 from support.fake_stream import FakeStream
 from support.lineages import family, name, new_stream

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinesis_cli.lineage import grow
+from kinesis_cli.lineage.table import grow
 from support.lineages import family, forget, name, new_stream
 
 

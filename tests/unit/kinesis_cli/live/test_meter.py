@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 
-from kinesis_cli.live import ShardMeter
+from kinesis_cli.live.meter import ShardMeter
 from kinesis_core.model import Page
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.lineages import name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.putting import LineRows, LineSplitter
+from kinesis_cli.putting import LineRows
+from kinesis_cli.putting.lines import LineSplitter
 
 
 def split(*blocks: bytes, **settings: object) -> list[LineRows]:

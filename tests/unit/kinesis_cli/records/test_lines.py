@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.records import LineError, arrived_ms, decode_line, encode_line
+from kinesis_cli.records import LineError, arrived_ms, decode_line
+from kinesis_cli.records.lines import encode_line
 from kinesis_cli.records.templates import show_payload
 from kinesis_core import UserRecord
 

@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from kinesis_cli.traffic import EXACT, Bounds, Sample, Window, bounds_for, sample_shard, sample_shards
+from kinesis_cli.traffic import Sample, Window, bounds_for, sample_shards
+from kinesis_cli.traffic.reading import Bounds, sample_shard
+from kinesis_cli.traffic.samples import EXACT
 from kinesis_core import AccessDeniedError, StreamNotFoundError, ThrottledError
 from kinesis_core.model import Cut, Page, Shard
 from support.fake_stream import FakeClock, FakeStream, Mood

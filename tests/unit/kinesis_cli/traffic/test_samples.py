@@ -5,8 +5,8 @@ from __future__ import annotations
 from attrs import evolve
 from hypothesis import given, strategies as st
 
-from kinesis_cli.traffic import ABOUT, KeyTraffic, PlaceTraffic, Sample
-from kinesis_cli.traffic.samples import extended
+from kinesis_cli.traffic import KeyTraffic, PlaceTraffic, Sample
+from kinesis_cli.traffic.samples import ABOUT, extended
 
 counts = st.integers(0, 1000)
 traffic = st.dictionaries(st.integers(0, 9), st.tuples(counts, counts), max_size=6)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from kinesis_cli.traffic import EXACT, KeyTraffic, Tally
-from kinesis_cli.traffic.tally import hash_of
+from kinesis_cli.traffic import KeyTraffic
+from kinesis_cli.traffic.samples import EXACT
+from kinesis_cli.traffic.tally import Tally, hash_of
 from kinesis_core.aggregation import AggregateBuilder
 from kinesis_core.model import HASH_KEYS, Record
 

@@ -1,17 +1,14 @@
 """The user records of one stream are written to another one, and the position is saved."""
 
-from kinesis_cli.copying.parts import CopyPlan, next_length, plan_copy
+from kinesis_cli.copying.parts import plan_copy
 from kinesis_cli.copying.running import CopyWriter, copy_parts
 from kinesis_cli.copying.same import check_different
-from kinesis_cli.copying.state import CopyState, StateFile
+from kinesis_cli.copying.state import StateFile
 
 __all__ = [
-    "CopyPlan",
-    "CopyState",
     "CopyWriter",
     "StateFile",
     "check_different",
     "copy_parts",
-    "next_length",
     "plan_copy",
 ]

@@ -6,15 +6,12 @@ How far the readers of a stream are behind: queries of Spark by their checkpoint
 
 from kinesis_cli.lag.measuring import measure_lag
 from kinesis_cli.lag.metrics import Address, serve_lag
-from kinesis_cli.lag.readings import Checkpoint, LeaseApplication, Reader, name_readers
+from kinesis_cli.lag.readings import name_readers
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.showing import draw_lag, show_lag, watch_lag
 
 __all__ = [
     "Address",
-    "Checkpoint",
-    "LeaseApplication",
-    "Reader",
     "ReaderLag",
     "ShardLag",
     "State",

@@ -5,7 +5,6 @@ A source is called again and again in a thread, and says what to show. Readers w
 """
 
 from kinesis_cli.live.lags import readers_by
-from kinesis_cli.live.meter import ShardMeter
 from kinesis_cli.live.pump import Pump
 from kinesis_cli.live.source import KinesisSource
 from kinesis_cli.live.speed import Speeds
@@ -25,7 +24,6 @@ __all__ = [
     "Pump",
     "ReadersOf",
     "ShardLine",
-    "ShardMeter",
     "Speeds",
     "StreamLine",
     "StreamView",

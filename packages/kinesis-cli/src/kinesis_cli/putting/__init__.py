@@ -1,19 +1,16 @@
 """Lines of files and of the standard input become records of a stream. Lines that cannot be written are counted and named."""
 
-from kinesis_cli.putting.keys import KeyRule, check_constants, parse_key
-from kinesis_cli.putting.lines import LineRows, LineSplitter, TextColumn
+from kinesis_cli.putting.keys import check_constants, parse_key
+from kinesis_cli.putting.lines import LineRows
 from kinesis_cli.putting.running import PutPace, put_rows
 from kinesis_cli.putting.sources import check_files, make_form, read_rows, size_of
 from kinesis_cli.putting.writing import PutsColumns, RowWriter, put_valid
 
 __all__ = [
-    "KeyRule",
     "LineRows",
-    "LineSplitter",
     "PutPace",
     "PutsColumns",
     "RowWriter",
-    "TextColumn",
     "check_constants",
     "check_files",
     "make_form",

@@ -8,8 +8,8 @@ setting. So an error holds an `Advice`, and the front door through which it reac
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # the command line imports this before it handles Ctrl-C
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kinesis_credentials.advice import PLAIN
 
-TYPE_CHECKING = False  # the command line imports this before it handles Ctrl-C
 if TYPE_CHECKING:
     from typing import Any
 

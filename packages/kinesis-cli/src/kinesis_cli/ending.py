@@ -29,7 +29,11 @@ class Status(IntEnum):
 
 
 class CommandError(Exception):
-    """A command cannot continue. The message is one line that says what to do."""
+    """
+    A command cannot continue. The message is one line that says what to do.
+
+    It is no KinesisError: its words are those of a command already, and this module is imported before Ctrl-C is handled.
+    """
 
     status = Status.FAILED
 

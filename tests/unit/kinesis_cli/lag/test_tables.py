@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.ending import CommandError, Status
-from kinesis_cli.lag.documents import to_document
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
-from kinesis_cli.lag.showing import show_lag
+from kinesis_cli.lag.showing import show_lag, to_document
 from kinesis_cli.lag.tables import SHOWN, remarks, shard_table, worst_first
 
 NUMBER = "49605240428222307037115827613554798409561082419642105999"

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from kinesis_cli.lease_table.activity import Life, find_workers
+from kinesis_cli.lease_table.activity import Life, find_workers, watch
 from kinesis_cli.lease_table.snapshot import Snapshot
-from kinesis_cli.lease_table.watching import watch
 from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint
 from support.fake_stream import FakeClock
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.ending import CommandError, Status
-from kinesis_cli.lag.documents import to_document
 from kinesis_cli.lag.repeating import Failed, Measure, ProblemNotes, measurements, problems_of
-from kinesis_cli.lag.results import StreamLag
+from kinesis_cli.lag.results import ReaderLag, ShardLag, StreamLag
 from kinesis_cli.lag.tables import reader_table, remarks, shard_table
 from kinesis_cli.output import WholeTable, end_with_reader, is_terminal, note, show, show_json, show_time
 
@@ -98,3 +97,41 @@ def draw_lag(lag: StreamLag, *, show_all: bool) -> list[RenderableType]:
         block.append(f"... and {left_out} more shards; --all shows them.")
     lines = remarks(lag)
     return [*block, *([""] if lines else []), *(Text(line) for line in lines)]
+
+
+def to_document(lag: StreamLag) -> dict[str, Any]:
+    """Return *lag* for JSON. Finished shards are in it too."""
+    return {
+        "stream": lag.stream,
+        "streamArn": lag.arn,
+        "measuredAt": show_time(lag.measured_ms),
+        "retentionMs": lag.retention_ms,
+        "readers": [_reader(reader) for reader in lag.readers],
+    }
+
+
+def _reader(reader: ReaderLag) -> dict[str, Any]:
+    return {
+        "reader": reader.reader,
+        "kind": reader.kind or None,
+        "lagMs": reader.lag_ms,
+        "shardsBehind": reader.behind,
+        "shardsExpiring": reader.expiring,
+        "shardsLost": reader.lost,
+        "committedBatch": reader.batch,
+        "plannedBatch": reader.planned,
+        "problem": reader.problem,
+        "notes": list(reader.notes),
+        "shards": [_shard(shard) for shard in reader.shards],
+    }
+
+
+def _shard(shard: ShardLag) -> dict[str, Any]:
+    return {
+        "shardId": shard.shard_id,
+        "state": shard.state.value,
+        "lagMs": shard.lag_ms,
+        "position": shard.position,
+        "owner": shard.owner,
+        "note": shard.note or None,
+    }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from enum import Enum
 
 from attrs import frozen
 
 from kinesis_cli.lease_table.snapshot import Snapshot
+from kinesis_core.clock import Clock
 
 FRESH_S = 60.0
 """A worker of KCL 3.5 reports each 30 s, and its leader believes a report for two periods."""
@@ -17,6 +19,7 @@ LEAST_WATCH_S = 3.5
 A shorter watch may see no renewal of a worker that runs: by default it renews its leases every 3.3 s, a third of the 10 s for which
 they are valid.
 """
+_PERIOD_S = 0.5
 
 
 class Life(Enum):
@@ -84,3 +87,32 @@ def _writers(first: Snapshot, last: Snapshot) -> set[str]:
             writer = lease.actual_owner or earlier.actual_owner
             found |= {writer} if writer else set()
     return found
+
+
+@frozen
+class Watched:
+    """The table, and the workers."""
+
+    snapshot: Snapshot
+    workers: list[SeenWorker]
+    watched_s: float
+    """From the end of the first look to the start of the last one: a large table takes its time."""
+
+
+def watch(look: Callable[[], Snapshot], for_s: float, steady: Clock, wall: Clock) -> Watched:
+    """
+    Return the last look at the table, at most *for_s* after the first one. It ends early once all workers are seen to run.
+
+    A worker renews its leases three times in the time for which they are valid: every 3.3 seconds by default.
+    """
+    first = last = look()
+    started_s = looked_s = steady.now_s()
+    while True:
+        watched_s = looked_s - started_s
+        workers = find_workers(first, last, watched_s, wall.now_s())
+        is_clear = all(worker.life is Life.RUNNING for worker in workers)
+        if is_clear or watched_s >= for_s:
+            return Watched(last, workers, watched_s)
+        steady.sleep(min(_PERIOD_S, for_s - watched_s))
+        looked_s = steady.now_s()
+        last = look()

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from kinesis_cli.ending import CommandError, UsageError
+from kinesis_cli.lease_table.activity import Watched, watch
 from kinesis_cli.lease_table.applying import confirm_and_apply
 from kinesis_cli.lease_table.changes import release
 from kinesis_cli.lease_table.guarding import check_release, check_reset
 from kinesis_cli.lease_table.resets import ALL, Reset, plan_resets
 from kinesis_cli.lease_table.snapshot import Snapshot
-from kinesis_cli.lease_table.watching import Watched, watch
 from kinesis_cli.output import note, show_time
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import InvalidRequestError, StreamNotFoundError, TableNotFoundError

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kinesis_cli.lease_table.activity import Life, SeenWorker
+from kinesis_cli.lease_table.activity import Life, SeenWorker, Watched
 from kinesis_cli.lease_table.snapshot import Snapshot
-from kinesis_cli.lease_table.watching import Watched
 from kinesis_cli.output import WholeTable, new_table, note, show, show_duration, show_json
 from kinesis_core.leases import ALL_USER_RECORDS, Lease, LeaseCheckpoint
 

@@ -1,19 +1,19 @@
 """
-Jobs written for other connectors, translated from Scala to Python and otherwise unchanged.
+Jobs written for other connectors: the examples on the pages of those connectors, with all options that belong together.
 
-They are the examples on the pages of those connectors, with all options that belong together. Only the last example, which
-writes counts, is changed to write the rows as they were read. Spark offers the mode `update` to no sink written in Python, and
-`append` to no count without a watermark; and a row of counts has no partition key, which the old sinks need.
+Only the last example, which writes counts, writes the rows as they were read. Spark offers the mode `update` to no sink written in
+Python, and `append` to no count without a watermark; and a row of counts has no partition key, which the old sinks need.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,16 +28,103 @@ from support.spark_harness import CONFIG
 from support.streams import KEY_ID, SECRET, StreamUnderTest
 from support.waiting import wait_until
 
-JOBS = Path(__file__).parent / "jobs"
+PROGRAM = Path(__file__).parent / "jobs" / "migrated_job.py"
 WORDS = ["Kinesis", "Connector", "for", "Apache", "Spark", "for"]
 COUNTS = {"Kinesis": 1, "Connector": 1, "for": 2, "Apache": 1, "Spark": 1}
+
+
+ROLE_ARN = "arn:aws:iam::222222222222:role/reader"
+AWSLABS = {
+    "kinesis.region": "us-east-2",
+    "kinesis.streamName": "teststream",
+    "kinesis.startingposition": "LATEST",
+}
+AWSLABS_SOURCE = {
+    **AWSLABS,
+    "kinesis.consumerType": "GetRecords",
+    "kinesis.failOnDataLoss": "false",
+    "kinesis.maxFetchRecordsPerShard": "100000",
+    "kinesis.maxFetchTimePerShardSec": "30",
+    "kinesis.describeShardInterval": "1s",
+    "kinesis.minBatchesToRetain": "100",
+    "kinesis.checkNewRecordThreads": "8",
+    "kinesis.metadataCommitterType": "HDFS",
+    "kinesis.metadataPath": "metadata",
+    "kinesis.metadataNumRetries": "5",
+    "kinesis.metadataRetryIntervalsMs": "1000",
+    "kinesis.metadataMaxRetryIntervalMs": "10000",
+    "kinesis.clientNumRetries": "5",
+    "kinesis.clientRetryIntervalsMs": "1000",
+    "kinesis.clientMaxRetryIntervalMs": "10000",
+    "kinesis.kinesisRegion": "us-east-2",
+    "kinesis.getRecords.numberOfRecordsPerFetch": "10000",
+    "kinesis.getRecords.fetchIntervalMs": "200",
+    "kinesis.internal.dataQueueCapacity": "1000",
+    "kinesis.stsRoleArn": ROLE_ARN,
+    "kinesis.stsSessionName": "StsSessionName",
+}
+AWSLABS_SINK = {
+    "kinesis.region": "us-east-2",
+    "kinesis.streamName": "sparkSinkTest",
+    "kinesis.sink.flushWaitTimeMs": "100",
+    "kinesis.sink.recordMaxBufferedTimeMs": "1000",
+    "kinesis.sink.maxConnections": "1",
+    "kinesis.sink.aggregationEnabled": "true",
+    "kinesis.sink.recordTtl": "30000",
+}
+KEYS = {"awsAccessKeyId": "AKIAEXAMPLE", "awsSecretKey": "example-secret"}
+QUBOLE_SOURCE = {
+    **KEYS,
+    "streamName": "spark-streaming-example",
+    "startingposition": "TRIM_HORIZON",
+    "failondataloss": "true",
+    "kinesis.executor.maxFetchTimeInMs": "1000",
+    "kinesis.executor.maxFetchRecordsPerShard": "100000",
+    "kinesis.executor.maxRecordPerRead": "10000",
+    "kinesis.executor.addIdleTimeBetweenReads": "false",
+    "kinesis.executor.idleTimeBetweenReadsInMs": "1000",
+    "kinesis.client.describeShardInterval": "1s",
+    "kinesis.client.numRetries": "3",
+    "kinesis.client.retryIntervalMs": "1000",
+    "kinesis.client.maxRetryIntervalMs": "10000",
+    "kinesis.client.avoidEmptyBatches": "true",
+}
+QUBOLE_SINK = {
+    **KEYS,
+    "streamName": "spark-sink-example",
+    "kinesis.executor.recordMaxBufferedTime": "1000",
+    "kinesis.executor.maxConnections": "1",
+    "kinesis.executor.aggregationEnabled": "true",
+    "kniesis.executor.flushwaittimemillis": "100",
+}
+DATABRICKS_SOURCE = {
+    "streamName": "clicks,views",
+    "region": "us-west-2",
+    "initialPosition": "earliest",
+    "awsAccessKey": "AKIAEXAMPLE",
+    "awsSecretKey": "example-secret",
+    "roleArn": ROLE_ARN,
+    "roleExternalId": "an-external-id",
+    "roleSessionName": "databricks",
+    "maxRecordsPerFetch": "10000",
+    "maxFetchRate": "1.0",
+    "minFetchPeriod": "400ms",
+    "maxFetchDuration": "10s",
+    "fetchBufferSize": "20gb",
+    "shardsPerTask": "5",
+    "shardFetchInterval": "1s",
+    "consumerMode": "polling",
+}
+DATABRICKS_SCHEMA = (
+    "partitionKey string, data binary, stream string, shardId string, sequenceNumber string, "
+    "approximateArrivalTimestamp timestamp"
+)
 
 
 @define
 class Job:
     """A program in a process of its own. Its environment has no AWS settings but keys and the test's servers."""
 
-    name: str
     folder: Path
     environment: dict[str, str]
     _process: subprocess.Popen[bytes] = field(init=False)
@@ -47,7 +134,7 @@ class Job:
         self._starts += 1
         with self.output.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, JOBS / f"{self.name}.py", self.folder],
+                [sys.executable, PROGRAM, self.folder],
                 env=self.environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -85,7 +172,7 @@ class Job:
             self._process.wait()
 
 
-MakeJob = Callable[[str, str], Job]
+MakeJob = Callable[..., Job]
 
 
 @pytest.fixture
@@ -99,7 +186,7 @@ def sts_url() -> Iterator[str]:
 
 @pytest.fixture
 def make_job(tmp_path: Path, sts_url: str) -> Iterator[MakeJob]:
-    """Return a function that starts a job by name against a Kinesis at an endpoint."""
+    """Return a function that starts a job."""
     jobs: list[Job] = []
     conf = tmp_path / "conf"
     conf.mkdir()
@@ -110,15 +197,23 @@ def make_job(tmp_path: Path, sts_url: str) -> Iterator[MakeJob]:
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_ENDPOINT_URL_STS": sts_url,
         "PYSPARK_PYTHON": sys.executable,
-        "ROLE_ARN": "arn:aws:iam::222222222222:role/reader",
         "SPARK_CONF_DIR": str(conf),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
 
-    def start(name: str, endpoint_url: str) -> Job:
-        folder = tmp_path / name
+    def start(
+        source: dict[str, str],
+        sink: dict[str, str] | None = None,
+        spark_format: str = "kinesis",
+        schema: str = "",
+        keys: Sequence[str] = (),
+        *,
+        once: bool = False,
+    ) -> Job:
+        program = {"source": source, "sink": sink, "format": spark_format, "schema": schema, "keys": keys}
+        folder = tmp_path / "job"
         folder.mkdir()
-        jobs.append(Job(name, folder, environment | {"ENDPOINT_URL": endpoint_url}))
+        jobs.append(Job(folder, environment | {"JOB": json.dumps({**program, "once": once})}))
         return jobs[-1].start()
 
     yield start
@@ -160,7 +255,8 @@ def test_awslabs(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None
     """The examples of the awslabs connector run with its option names and a role, and one line that registers its format."""
     source = StreamUnderTest(kinesis.endpoint_url, "teststream", 2, kinesis.settings.region)
     sink = StreamUnderTest(kinesis.endpoint_url, "sparkSinkTest", 2, kinesis.settings.region)
-    job = make_job("awslabs_job", kinesis.endpoint_url)
+    where = {"kinesis.endpointUrl": kinesis.endpoint_url}
+    job = make_job({**AWSLABS_SOURCE, **where}, {**AWSLABS_SINK, **where}, "aws-kinesis")
     first_batches = [job.folder / name / "commits" / "0" for name in ("counts", "copies")]
     job.wait_for(lambda: all(file.exists() for file in first_batches))
     source.put(*WORDS)
@@ -175,7 +271,10 @@ def test_awslabs(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None
 def test_awslabs_fan_out(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None:
     """The awslabs connector's example of enhanced fan-out runs with its option names."""
     source = StreamUnderTest(kinesis.endpoint_url, "teststream", 2, kinesis.settings.region)
-    job = make_job("awslabs_fan_out_job", kinesis.endpoint_url)
+    consumer = {"kinesis.consumerType": "SubscribeToShard", "kinesis.consumerName": "TestConsumer"}
+    job = make_job(
+        {**AWSLABS, **consumer, "kinesis.endpointUrl": kinesis.endpoint_url}, spark_format="aws-kinesis"
+    )
     job.wait_for((job.folder / "counts" / "commits" / "0").exists)
     source.put(*WORDS)
     job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS)
@@ -189,7 +288,8 @@ def test_qubole(kinesis: Emulator, make_job: MakeJob) -> None:
     source = StreamUnderTest(kinesis.endpoint_url, "spark-streaming-example", 2, kinesis.settings.region)
     sink = StreamUnderTest(kinesis.endpoint_url, "spark-sink-example", 2, kinesis.settings.region)
     source.put(*WORDS, key="1")
-    job = make_job("qubole_job", kinesis.endpoint_url)
+    where = {"endpointUrl": kinesis.endpoint_url}
+    job = make_job({**QUBOLE_SOURCE, **where}, {**QUBOLE_SINK, **where})
     job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS)
     job.wait_for(lambda: written(kinesis, sink) == COUNTS)
     assert " |-- sequenceNumber: string (nullable = true)" in job.finish()
@@ -202,7 +302,9 @@ def test_databricks(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> N
     views = StreamUnderTest(kinesis.endpoint_url, "views", 2, kinesis.settings.region)
     clicks.put(*WORDS)
     views.put("Kinesis")
-    output = make_job("databricks_job", kinesis.endpoint_url).finish()
+    given = {**DATABRICKS_SOURCE, "endpoint": kinesis.endpoint_url}
+    job = make_job(given, schema=DATABRICKS_SCHEMA, keys=["stream"], once=True)
+    output = job.finish()
     assert are_of_sessions(callers.keys("GetRecords"))
     counts = Counter[str]()
     for stream, word, count in re.findall(

@@ -10,7 +10,7 @@ import pytest
 from attrs import define, field
 
 from kinesis_core.errors import AccessDeniedError, OptionError, ServiceError, TableNotFoundError
-from kinesis_core.leases import Item, item_to_dynamodb, lease_cut, read_lease, resume_from_applications
+from kinesis_core.leases import Item, item_to_dynamodb, resume_from_applications
 from kinesis_core.model import (
     After,
     At,
@@ -304,20 +304,3 @@ def test_signs_of_life(age_s: int, lines: int, caplog: pytest.LogCaptureFixture)
 def test_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """Leases without owners cause no warning."""
     assert warnings_about([lease(A)], caplog) == []
-
-
-@pytest.mark.parametrize(
-    ("item", "cut"),
-    [
-        (lease(checkpoint="7", sub=2), At(7, 3)),
-        (lease(checkpoint="7", sub=-1), At(7)),
-        (lease(checkpoint="7", sub=2**31 - 1), After(7)),
-        (lease(checkpoint="SHARD_END"), ShardEnd()),
-        (lease(checkpoint="TRIM_HORIZON"), TrimHorizon()),
-        (lease(checkpoint="LATEST"), None),
-        (lease(checkpoint="LATEST", startingTime=5), AtTimestamp(5)),
-    ],
-)
-def test_the_cut_of_a_lease(item: Item, cut: Cut | None) -> None:
-    """A lease says after which user record its reader continues, or that it does not say it."""
-    assert lease_cut(read_lease(item)) == cut

@@ -54,22 +54,6 @@ def test_attributes_are_read() -> None:
     )
 
 
-def test_actual_owner() -> None:
-    """During a graceful hand-over the owner of the checkpoint is the one that reads."""
-    assert read_lease(ITEM).actual_owner == "worker-1"
-    assert read_lease({**ITEM, "checkpointOwner": "worker-2"}).actual_owner == "worker-2"
-
-
-def test_keys_of_several_streams() -> None:
-    """A key of a table with several streams names the stream first."""
-    lease = read_lease({**ITEM, "leaseKey": "123:orders:17:shardId-7"})
-    assert (lease.stream_id, lease.shard_id, lease.key) == (
-        "123:orders:17",
-        "shardId-7",
-        "123:orders:17:shardId-7",
-    )
-
-
 @pytest.mark.parametrize("kind", ["LEADER", "STREAM", "WORKER_METRIC_STATS", "CLIENT_VERSION_MIGRATION"])
 def test_items_that_are_no_leases(kind: str) -> None:
     """Items of another type are no leases. An item without a type is one: older KCLs write none."""

@@ -10,13 +10,12 @@ import pytest
 
 from kinesis_core.leases.attributes import item_to_dynamodb
 from kinesis_core.leases.items import checkpoint_attributes, shard_attributes
-from kinesis_core.leases.lease import ALL_USER_RECORDS, Lease, LeaseCheckpoint, identify_stream
-from kinesis_core.leases.published import checkpoint_of, leases_of
+from kinesis_core.leases.lease import Lease, LeaseCheckpoint
+from kinesis_core.leases.published import leases_of
 from kinesis_core.model import (
     After,
     At,
     AtTimestamp,
-    Cut,
     Shard,
     ShardEnd,
     ShardOffset,
@@ -33,22 +32,6 @@ MERGED = Shard("shardId-000000000003", LEFT.shard_id, RIGHT.shard_id, 0, 2**128 
 LISTING = by_id([PARENT, LEFT, RIGHT, MERGED])
 ORDERS = "123456789012:orders:1780000000"
 GOLDEN = Path(__file__).parents[3] / "golden" / "leases"
-
-
-@pytest.mark.parametrize(
-    ("cut", "checkpoint"),
-    [
-        (After(NUMBER), LeaseCheckpoint(str(NUMBER), ALL_USER_RECORDS)),
-        (At(NUMBER), LeaseCheckpoint(str(NUMBER), -1)),
-        (At(NUMBER, skip=3), LeaseCheckpoint(str(NUMBER), 2)),
-        (TrimHorizon(), LeaseCheckpoint("TRIM_HORIZON")),
-        (AtTimestamp(1), LeaseCheckpoint("AT_TIMESTAMP")),
-        (ShardEnd(), LeaseCheckpoint("SHARD_END")),
-    ],
-)
-def test_checkpoints(cut: Cut, checkpoint: LeaseCheckpoint) -> None:
-    """A checkpoint names the last user record that was read, also inside an aggregate, and before the first one of a record."""
-    assert checkpoint_of(cut) == checkpoint
 
 
 def test_lineage() -> None:
@@ -91,42 +74,6 @@ def test_shards_that_begin_at_a_time() -> None:
 def written(lease: Lease) -> dict[str, Any]:
     """Return the attributes that a publication of *lease* sets, in DynamoDB's JSON."""
     return item_to_dynamodb({**checkpoint_attributes(lease.checkpoint), **shard_attributes(lease)})
-
-
-def test_attributes_of_one_stream() -> None:
-    """The item has the KCL's names and types: sequence numbers and hash keys as text, parents as a set."""
-    [lease] = leases_of(StreamOffset(1, {MERGED.shard_id: ShardOffset(After(NUMBER))}), by_id([MERGED]))
-    assert lease.key == MERGED.shard_id
-    assert written(lease) == {
-        "checkpoint": {"S": str(NUMBER)},
-        "checkpointSubSequenceNumber": {"N": "2147483647"},
-        "ownerSwitchesSinceCheckpoint": {"N": "0"},
-        "parentShardId": {"SS": [LEFT.shard_id, RIGHT.shard_id]},
-        "startingHashKey": {"S": "0"},
-        "endingHashKey": {"S": str(2**128 - 1)},
-    }
-
-
-def test_attributes_of_several_streams() -> None:
-    """
-    In a table of several streams, the key begins with account, name and creation time, and the item has them as
-    attributes.
-    """
-    stream_id = identify_stream("arn:aws:kinesis:eu-west-1:123456789012:stream/orders", 1_780_000_000_999)
-    assert stream_id == "123456789012:orders:1780000000"
-    [lease] = leases_of(StreamOffset(1, {PARENT.shard_id: ShardOffset(After(7))}), LISTING, stream_id)
-    assert lease.key == "123456789012:orders:1780000000:shardId-000000000000"
-    assert written(lease)["streamName"] == {"S": stream_id}
-    assert written(lease)["shardId"] == {"S": PARENT.shard_id}
-    assert "parentShardId" not in written(lease)
-
-
-def test_a_table_of_one_stream_says_which_one() -> None:
-    """Beside the key, because a KCL with one stream expects the id of a shard there."""
-    [lease] = leases_of(StreamOffset(1, {PARENT.shard_id: ShardOffset(After(7))}), LISTING, identifier=ORDERS)
-    assert lease.key == PARENT.shard_id
-    assert written(lease)["streamIdentifier"] == {"S": ORDERS}
-    assert "streamName" not in written(lease)
 
 
 def items(*, is_named: bool) -> list[dict[str, Any]]:

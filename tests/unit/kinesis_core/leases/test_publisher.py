@@ -24,7 +24,6 @@ from kinesis_core.leases.publisher import PAUSE_S
 from kinesis_core.leases.table_client import CREATION_S
 from kinesis_core.model import (
     After,
-    At,
     AtTimestamp,
     Cut,
     Offset,
@@ -131,13 +130,6 @@ def test_which_stream(publisher: LeasePublisher, table: FakeTable) -> None:
     publisher.publish(offset(s0=After(10)))
     [lease] = table.written
     assert (lease.stream_id, lease.stream_identifier) == (None, "000000000000:orders:1780000000")
-
-
-def test_exactly_what_was_read(publisher: LeasePublisher, table: FakeTable) -> None:
-    """A batch that ends before a record is published as the point before its first user record."""
-    publisher.publish(offset(s0=At(30)))
-    [lease] = table.written
-    assert lease.checkpoint == LeaseCheckpoint("30", -1)
 
 
 def test_shards_without_a_record(publisher: LeasePublisher, table: FakeTable, stream: FakeStream) -> None:

@@ -22,7 +22,7 @@ from kinesis_core.leases import (
     condition_request,
     item_from_dynamodb,
     item_to_dynamodb,
-    open_client,
+    open_table,
     to_dynamodb,
     update_request,
 )
@@ -61,7 +61,7 @@ class DynamoTable:
         Raises:
             CredentialsError: There are no credentials.
         """
-        client = open_client(connection, name, endpoint_url, clock)
+        client = open_table(connection, name, endpoint_url, clock)
         return cls(client, OwnerIndex.OF_ALL_TABLES if with_index else OwnerIndex.OF_NEW_TABLES)
 
     @property

@@ -49,7 +49,7 @@ from kinesis_core.leases.lease import (
     show_names,
 )
 from kinesis_core.leases.publisher import LeasePublisher
-from kinesis_core.leases.table import LeaseTable, open_client, open_table
+from kinesis_core.leases.table import LeaseTable, open_table
 from kinesis_core.leases.table_client import OWNER_INDEX, OwnerIndex, TableClient
 from kinesis_core.leases.unread import check_number, last_before
 
@@ -96,7 +96,6 @@ __all__ = [
     "last_before",
     "lease_cut",
     "leases_of_stream",
-    "open_client",
     "open_table",
     "pending_attributes",
     "read_lease",

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define
 
-from kinesis_core.aws import Connection, RetryPolicy, tables_client
+from kinesis_core.aws import Connection, tables_client
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.leases.attributes import Value
 from kinesis_core.leases.expressions import condition_request, update_request
@@ -87,29 +87,6 @@ def open_table(
     Raises:
         CredentialsError: There are no credentials.
     """
-    client, policy, clock, rng = _parts(connection, endpoint_url, clock, region)
-    return LeaseTable(name, client, policy, clock, rng)
-
-
-def open_client(
-    connection: Connection,
-    name: str,
-    endpoint_url: str | None = None,
-    clock: Clock | None = None,
-) -> TableClient:
-    """
-    Return a client of table *name* for all of its items. Else as `open_table`.
-
-    Raises:
-        CredentialsError: There are no credentials.
-    """
-    client, policy, clock, rng = _parts(connection, endpoint_url, clock)
-    return TableClient(name, client, policy, clock, rng)
-
-
-def _parts(
-    connection: Connection, endpoint_url: str | None, clock: Clock | None, region: str | None = None
-) -> tuple[Any, RetryPolicy, Clock, random.Random]:
     client = tables_client(connection, endpoint_url, READ_TIMEOUT_S, region=region)
     rng = random.Random()  # noqa: S311 # jitter, not a secret
-    return client, connection.retry, clock or SystemClock(), rng
+    return LeaseTable(name, client, connection.retry, clock or SystemClock(), rng)

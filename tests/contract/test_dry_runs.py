@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, dry_run_client
-from kinesis_core.aws.boto_dry_runs import BotoDryRuns
+from kinesis_core.aws.dry_runs import BotoDryRuns
 from kinesis_core.errors import DryRunSucceededError, ServiceError
 from kinesis_credentials import StaticKeys
 

@@ -63,13 +63,6 @@ def test_repr_names_the_stream_and_how_it_is_read(emulator: Emulator) -> None:
     assert repr(stream) == "<Stream orders in us-east-1, polling>"
 
 
-def test_arrow_comes_by_subscription_too(emulator: Emulator) -> None:
-    """Record batches are read through the same subscriptions."""
-    with stream_client(emulator, consumer="audit") as stream:
-        batches = list(stream.read("TRIM_HORIZON").record_batches(["data"]))
-    assert sum(batch.num_rows for batch in batches) == 100
-
-
 def test_following_across_a_split(emulator: Emulator) -> None:
     """`follow` reads each batch by subscription, and continues with a shard's children after its end."""
     emulator.split(STREAM, emulator.shard_ids(STREAM)[0])
@@ -124,19 +117,6 @@ def test_one_that_is_not_active_in_time_is_not_left(emulator: Emulator, is_kept:
         stream_client(emulator, consumer="audit", keep_consumer=is_kept, fan_out=soon)
     assert emulator.calls.count("RegisterStreamConsumer") == 1
     assert emulator.calls.count("DeregisterStreamConsumer") == (0 if is_kept else 1)
-
-
-def test_a_busy_shard_is_polled_or_waited_for(emulator: Emulator) -> None:
-    """A shard with a recent subscription is polled. Without the fallback the reader waits until it is free."""
-    emulator.settings.resubscribe_after_s = 3600
-    with stream_client(emulator, consumer="audit") as stream:
-        first = everything(stream)
-        assert everything(stream) == first
-        assert emulator.calls.count("GetRecords") > 0
-    emulator.settings.resubscribe_after_s = 2
-    waits = FanOutSettings(fallback_to_polling=False)
-    with stream_client(emulator, consumer="patient", fan_out=waits) as stream:
-        assert everything(stream) == first
 
 
 def test_after_closing_it_polls(emulator: Emulator) -> None:

@@ -64,19 +64,6 @@ def test_repeated_calls(proxy: RecordingProxy, emulator: Emulator) -> None:
     assert passed == [(f"{emulator.endpoint_url}/", LOGIN)] * 3
 
 
-def test_parts(proxy: RecordingProxy, emulator: Emulator) -> None:
-    """A proxy that is given in parts, as the awslabs connector has them, is the same proxy."""
-    parts = {
-        "kinesis.sink.proxyAddress": "127.0.0.1",
-        "kinesis.sink.proxyPort": str(proxy.port),
-        "kinesis.sink.proxyUsername": "clerk",
-        "kinesis.sink.proxyPassword": "s3cr3t/w0rd",
-    }
-    connection = connect(proxy.port, endpointUrl=emulator.endpoint_url, **parts)
-    stream_client(connection, connection.streams[0]).describe()
-    assert [asked.authorization for asked in proxy.asked] == [LOGIN]
-
-
 def test_https(proxy: RecordingProxy, caplog: pytest.LogCaptureFixture) -> None:
     """Calls to AWS open a tunnel through the proxy. A refused tunnel is an error without the password."""
     connection = connect(proxy.port)

@@ -8,18 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kinesis_core import (
-    AccessDeniedError,
-    At,
-    DataLossError,
-    StreamNotFoundError,
-    TrimHorizon,
-    UnavailableError,
-)
+from kinesis_core import AccessDeniedError, At, TrimHorizon, UnavailableError
 from kinesis_core.errors import ResourceInUseError, ServiceError
 from kinesis_core.model import Record, ShardEnd
 from kinesis_core.reading import FanOutSettings
-from kinesis_core.reading.fan_out import find_consumer, remove_consumer
 from kinesis_emulator import EventFault, Fault
 from support.certificates import make_certificate
 from support.fan_out_core import RECORDS_PER_EVENT, SHARD, STREAM, Desk, desk
@@ -161,40 +153,6 @@ def test_a_late_first_event(at: Desk) -> None:
         assert next(events).records == at.apis.records()[:RECORDS_PER_EVENT]
 
 
-def test_empty_events_have_a_continuation(at: Desk) -> None:
-    """An event without records has a continuation and the lag."""
-    at.suffer(Fault(events=EventFault(empty_events=2, millis_behind=7_000)))
-    with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
-        first, second, third = (next(events) for _ in range(3))
-    assert (first.records, first.millis_behind) == ([], 7_000)
-    assert (first.continuation, first.is_shard_end) == (second.continuation, False)
-    assert third.records == at.apis.records()[:RECORDS_PER_EVENT]
-
-
-def test_a_taken_shard_is_polled_at_once(at: Desk) -> None:
-    """If another subscriber took the shard a moment ago, the range is polled at once."""
-    shard_range, started_s = at.range(), at.ticks.now_s
-    with closing(at.subscribing().subscribe(SHARD, TrimHorizon())) as events:
-        next(events)
-        assert [r for page in at.read_or_poll(shard_range) for r in page.records] == at.apis.records()
-    assert at.ticks.now_s - started_s < 5
-
-
-def test_a_range_is_polled_after_another_subscriber(at: Desk) -> None:
-    """After another subscriber takes the shard, the rest of the range is polled, and the shard is left to that subscriber."""
-    at.suffer(Fault(events=EventFault(after_events=2, pause_s=100)))
-    found: list[Record] = []
-    pages = at.read_or_poll(at.range())
-    for page in pages:
-        found += page.records
-        if len(found) == 2 * RECORDS_PER_EVENT:
-            at.ticks.advance(5)
-            other = at.subscribing().subscribe(SHARD, TrimHorizon())
-    assert found == at.apis.records()
-    assert next(other).records
-    other.close()
-
-
 @pytest.mark.parametrize(
     ("code", "kind"),
     [
@@ -215,38 +173,6 @@ def test_an_error_among_the_events_is_readable(at: Desk, code: str, kind: type[S
     assert "{" not in str(caught.value)
 
 
-def test_a_second_subscription_is_refused(at: Desk) -> None:
-    """A second subscription within 5 seconds is refused by the call itself: the resource is in use."""
-    message = r"ResourceInUseException \(status 400.*Another active"
-    events = at.subscribing().subscribe(SHARD, TrimHorizon())
-    with closing(events), pytest.raises(ResourceInUseError, match=message):
-        at.subscribing().subscribe(SHARD, TrimHorizon())
-
-
-@pytest.mark.parametrize("shard_id", ["shardId-000000000009", SHARD])
-def test_a_missing_shard_or_consumer_is_named(at: Desk, shard_id: str) -> None:
-    """The error about an unknown shard or a deregistered consumer names it."""
-    if shard_id == SHARD:
-        at.emulator.deregister_consumer(STREAM, "me")
-    with pytest.raises(StreamNotFoundError, match=f"ResourceNotFoundException.*{shard_id}"):
-        at.subscribing().subscribe(shard_id, TrimHorizon())
-
-
-def test_a_missing_permission_is_named(at: Desk) -> None:
-    """A denied subscription names the IAM action. The shard is not polled instead."""
-    at.emulator.settings.deny.add("SubscribeToShard")
-    with pytest.raises(AccessDeniedError, match="Allow the IAM action kinesis:SubscribeToShard"):
-        list(at.read_or_poll(at.range()))
-
-
-def test_a_lost_start_is_reported(at: Desk) -> None:
-    """Records that expired before a subscription reached them are data loss, as in polling."""
-    shard_range = at.range()
-    at.emulator.trim(STREAM, SHARD, 10)
-    with pytest.raises(DataLossError, match=r"records from AT .* expired"):
-        at.read(shard_range)
-
-
 @pytest.mark.parametrize("events_read", [0, 1])
 def test_closing_the_events_closes_the_connection(at: Desk, events_read: int) -> None:
     """Closing a subscription closes its socket, also before the first event."""
@@ -255,15 +181,3 @@ def test_closing_the_events_closes_the_connection(at: Desk, events_read: int) ->
         next(events)
     events.close()
     at.wait_until_left()
-
-
-def test_a_consumer_is_registered_and_removed(at: Desk) -> None:
-    """A consumer is registered by name, found by name and by ARN, and removed."""
-    at.emulator.settings.consumer_creating_s = 8
-    api = at.apis.consumers()
-    made = find_consumer(api, "another", 60, at.clock)
-    assert made.status == "ACTIVE"
-    assert find_consumer(api, "another", 60, at.clock) == find_consumer(api, made.arn, 60, at.clock) == made
-    remove_consumer(api, made)
-    with pytest.raises(StreamNotFoundError, match="consumer=arn:"):
-        find_consumer(api, made.arn, 60, at.clock)

@@ -18,10 +18,9 @@ from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.http2 import use_http2
 from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi, take_connection
 from kinesis_core.clock import Clock, SystemClock
-from kinesis_core.model import After, At, Page, Record, ShardRange, TrimHorizon
+from kinesis_core.model import After, At, Record, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
-from kinesis_core.reading.fan_out import FanOutRangeReader
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
@@ -152,12 +151,6 @@ class Desk:
         """Return the records of a range, read by subscription only."""
         settings = settings or FanOutSettings(fallback_to_polling=False)
         return [record for page in self.reader(shard_range, settings).pages() for record in page.records]
-
-    def read_or_poll(self, shard_range: ShardRange) -> Iterator[Page]:
-        """Yield the pages of a range, read by subscription, and the rest by GetRecords."""
-        polling = PollingRangeReader(lambda _: self.apis.reading(), ReadSettings(), random.Random(0))
-        ranges = FanOutRangeReader(lambda _: self.subscribing(), polling, FanOutSettings(), random.Random(0))
-        return ranges.read(shard_range, self.clock)
 
     def subscriptions(self) -> int:
         """Return the number of SubscribeToShard calls."""

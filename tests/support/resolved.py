@@ -34,7 +34,12 @@ _BODIES: dict[str, dict[str, Any]] = {
         "Records": [{"SequenceNumber": "1", "ShardId": "shardId-000000000000"}],
     },
     "DescribeStreamConsumer": {
-        "ConsumerDescription": {"ConsumerName": "me", "ConsumerARN": "arn", "ConsumerStatus": "ACTIVE"}
+        "ConsumerDescription": {
+            "ConsumerName": "me",
+            "ConsumerARN": "arn",
+            "ConsumerStatus": "ACTIVE",
+            "ConsumerCreationTimestamp": 1.0,
+        }
     },
     "DescribeTable": {},
 }

@@ -6,7 +6,7 @@ import pytest
 
 from kinesis_core import AccessDeniedError
 from kinesis_core.aws import stream_client
-from kinesis_core.aws.boto_dry_runs import knows_dry_run
+from kinesis_core.aws.dry_runs import knows_dry_run
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.preflight import check_stream
 from support.canned import Canned

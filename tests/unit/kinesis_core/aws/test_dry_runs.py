@@ -9,8 +9,7 @@ import pytest
 from attrs import define, evolve, field
 
 from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, dry_run_client
-from kinesis_core.aws.boto_dry_runs import BotoDryRuns, knows_dry_run
-from kinesis_core.aws.dry_runs import DryRunApi
+from kinesis_core.aws.dry_runs import BotoDryRuns, knows_dry_run
 from kinesis_core.errors import AccessDeniedError, ServiceError
 from kinesis_credentials import StaticKeys
 from support.canned import Canned
@@ -20,7 +19,7 @@ SHARD = "shardId-000000000007"
 LISTED = {"Shards": [{"ShardId": SHARD}]}
 READING = ["ListShards", "GetShardIterator", "GetShardIterator", "GetRecords"]
 WRITING = ["ListShards", "PutRecords"]
-Check = Callable[[DryRunApi], None]
+Check = Callable[[BotoDryRuns], None]
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -11,7 +11,6 @@ from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
     from kinesis_core.aws.account import list_streams as list_streams
-    from kinesis_core.aws.boto_dry_runs import dry_run_client as dry_run_client
     from kinesis_core.aws.calls import read_text as read_text
     from kinesis_core.aws.client import BotoStreamApi as BotoStreamApi
     from kinesis_core.aws.clients import (
@@ -21,7 +20,11 @@ if TYPE_CHECKING:
         tables_client as tables_client,
     )
     from kinesis_core.aws.connection import Connection as Connection, StreamRef as StreamRef
-    from kinesis_core.aws.dry_runs import check_reading as check_reading, check_writing as check_writing
+    from kinesis_core.aws.dry_runs import (
+        check_reading as check_reading,
+        check_writing as check_writing,
+        dry_run_client as dry_run_client,
+    )
     from kinesis_core.aws.permissions import (
         CALLS as CALLS,
         KEY as KEY,
@@ -72,12 +75,11 @@ lazy_names(
     __name__,
     {
         "kinesis_core.aws.account": "list_streams",
-        "kinesis_core.aws.boto_dry_runs": "dry_run_client",
         "kinesis_core.aws.calls": "read_text",
         "kinesis_core.aws.client": "BotoStreamApi",
         "kinesis_core.aws.clients": "find_session make_client stream_client tables_client",
         "kinesis_core.aws.connection": "Connection StreamRef",
-        "kinesis_core.aws.dry_runs": "check_reading check_writing",
+        "kinesis_core.aws.dry_runs": "check_reading check_writing dry_run_client",
         "kinesis_core.aws.permissions": "CALLS KEY KEY_USES ApiCall Location Purpose Resource",
         "kinesis_core.aws.rate_limits": "ReadRateLimiter",
         "kinesis_core.aws.retry": (

@@ -22,43 +22,97 @@ Source: https://docs.aws.amazon.com/streams/latest/dev/kds-dryrun-validation.htm
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from attrs import define, evolve
+
+from kinesis_core.aws.calls import BotoCaller, read_text
+from kinesis_core.aws.clients import stream_client
+from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.fast import BODY, FastPath
+from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.errors import AccessDeniedError, DryRunSucceededError, ServiceError
+from kinesis_credentials.endpoints import is_aws_endpoint
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
 
+_PARAMETER = "DryRun"
+_UNWRITABLE = {"Data": "", "ExplicitHashKey": str(2**128)}
+"""
+A record without a partition key, and with a hash key one above the last shard's. A stream that routes by keys refuses it.
+"""
 
-class DryRunApi(Protocol):
+
+def dry_run_client(connection: Connection, stream: StreamRef) -> BotoDryRuns | None:
+    """
+    Return this process's client for dry runs on *stream*, or None if `checkPermissions` is off or the installed botocore does
+    not know the parameter. It makes no call.
+
+    Raises:
+        CredentialsError: There are no credentials.
+    """
+    api = stream_client(connection, stream)
+    if not connection.check_permissions or not knows_dry_run(api.client):
+        return None
+    is_aws = is_aws_endpoint(api.client.meta.endpoint_url)
+    calls = evolve(api.calls, wire_format=WireFormat.JSON)
+    return BotoDryRuns(api.client, api.name, api.arn, api.policy, api.clock, api.rng, calls, is_aws)
+
+
+def knows_dry_run(client: Any) -> bool:
+    """Return whether the botocore of *client* knows the parameter `DryRun`."""
+    model = client.meta.service_model.operation_model("GetRecords")
+    return _PARAMETER in model.input_shape.members
+
+
+@define
+class BotoDryRuns(BotoCaller):
     """
     Calls on one stream, each made once. Every one raises `ServiceError`s only.
 
     A dry run raises `DryRunSucceededError` if the call would succeed. It returns if the server carried the call out.
     """
 
+    calls: FastPath
     is_aws: bool
     """Whether the calls go to AWS itself. Another server may not know dry runs."""
 
     def find_shard(self) -> str | None:
         """Return the id of one shard, from a real ListShards; None if there is no shard."""
-        ...
+        shards: list[str] = self._ask_once(
+            "ListShards",
+            lambda: self.client.list_shards(**self._stream, MaxResults=1),
+            lambda response: [read_text(shard, "ShardId") for shard in response["Shards"]],
+        )
+        return shards[0] if shards else None
 
     def get_iterator(self, shard_id: str, *, dry_run: bool) -> str:
         """Return an iterator after the last record of *shard_id*."""
-        ...
+        request = {"ShardId": shard_id, "ShardIteratorType": "LATEST", _PARAMETER: dry_run}
+        return self._ask_once(
+            "GetShardIterator",
+            lambda: self._send("GetShardIterator", self._stream, request),
+            lambda response: read_text(json.loads(response[BODY]), "ShardIterator"),
+            shard=shard_id,
+        )
 
     def dry_run_get_records(self, iterator: str) -> None:
-        """Dry-run GetRecords for one record."""
-        ...
+        stream = {"StreamARN": self.arn} if self.arn else {}
+        request = {"ShardIterator": iterator, "Limit": 1, _PARAMETER: True}
+        self._call("GetRecords", lambda: self._send("GetRecords", stream, request))
 
     def dry_run_put_records(self) -> None:
-        """Dry-run PutRecords with a record that cannot be written."""
-        ...
+        request = {"Records": [_UNWRITABLE], _PARAMETER: True}
+        self._call("PutRecords", lambda: self._send("PutRecords", self._stream, request))
+
+    def _send(self, action: str, stream: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
+        return self.calls.call(action, stream, json.dumps({**stream, **request}).encode())
 
 
-def check_reading(api: DryRunApi) -> None:
+def check_reading(api: BotoDryRuns) -> None:
     """
     Check the permissions for reading the stream, with up to four calls.
 
@@ -68,7 +122,7 @@ def check_reading(api: DryRunApi) -> None:
     _check(lambda: _try_reading(api))
 
 
-def check_writing(api: DryRunApi) -> None:
+def check_writing(api: BotoDryRuns) -> None:
     """
     Check the permissions for writing to the stream, with up to three calls.
 
@@ -91,7 +145,7 @@ def _is_about_key(error: ServiceError) -> bool:
     return error.code.startswith("KMS") and not error.retryable
 
 
-def _try_reading(api: DryRunApi) -> None:
+def _try_reading(api: BotoDryRuns) -> None:
     shard_id = api.find_shard()
     if shard_id is None or not _would_succeed(lambda: api.get_iterator(shard_id, dry_run=True)):
         return
@@ -99,7 +153,7 @@ def _try_reading(api: DryRunApi) -> None:
     _would_succeed(lambda: api.dry_run_get_records(iterator))
 
 
-def _try_writing(api: DryRunApi) -> None:
+def _try_writing(api: BotoDryRuns) -> None:
     shard_id = api.find_shard()
     if api.is_aws or (shard_id is not None and _is_dry(lambda: api.get_iterator(shard_id, dry_run=True))):
         _would_succeed(api.dry_run_put_records)

@@ -10,9 +10,9 @@ import cbor2
 import pytest
 
 from kinesis_core.aws import WireFormat, check_cbor
-from kinesis_core.aws.boto_dry_runs import BotoDryRuns, dry_run_client, knows_dry_run
 from kinesis_core.aws.clients import stream_client
 from kinesis_core.aws.connection import Connection, StreamRef
+from kinesis_core.aws.dry_runs import BotoDryRuns, dry_run_client, knows_dry_run
 from kinesis_core.errors import OptionError
 from kinesis_core.model import LAST_EPOCH_MS, AtTimestamp, Cut, PutEntry
 from kinesis_credentials import StaticKeys

@@ -38,12 +38,8 @@ class Stoppable(Local, Protocol):
 class Writer(Local, Protocol):
     """Holds records that will be written, and removes itself from the `Termination` once nothing is left."""
 
-    def end_soon(self, *, is_killed: bool = False) -> None:
-        """
-        Write what is held, in other threads, and end. Returns at once. A signal may call it at any instruction.
-
-        *is_killed*: nothing runs after that, so callers that put need no error.
-        """
+    def end_soon(self) -> None:
+        """Write what is held, in other threads, and end. Returns at once. A signal may call it at any instruction."""
         ...
 
     def join(self) -> None:
@@ -69,7 +65,7 @@ class Termination:
     _writers: set[Writer] = field(factory=set, init=False)
     _has_stopped: bool = field(default=False, init=False)
     """Whether a signal has stopped the groups. Another one before their end is part of the same request."""
-    _is_owed: bool = field(default=False, init=False)
+    is_ending: bool = field(default=False, init=False)
     """Whether a signal must end the program once all groups and writers have ended."""
     _finalized_process: int | None = field(default=None, init=False)
     """The process of `multiprocessing` whose end waits for the writers."""
@@ -85,7 +81,7 @@ class Termination:
         if self._here():
             return
         self._has_stopped = False
-        if self._is_owed:
+        if self.is_ending:
             self._end()
         else:
             self._settle()
@@ -126,10 +122,10 @@ class Termination:
         groups = self._here()
         if not groups:
             signal.signal(number, signal.SIG_DFL)  # another signal ends the process at once
-            self._is_owed = True
+            self.is_ending = True
             self._end()
         elif all(group.is_stopping for group in groups):
-            self._is_owed = not self._has_stopped
+            self.is_ending = not self._has_stopped
         else:
             self._has_stopped = True
             for group in groups:
@@ -138,7 +134,7 @@ class Termination:
     def _end(self) -> None:
         """End the process after its writers."""
         for writer in self._writers_here():
-            writer.end_soon(is_killed=True)
+            writer.end_soon()
         self._settle()
 
     def _handle(self) -> None:
@@ -152,8 +148,8 @@ class Termination:
             return
         if _is_main_thread() and signal.getsignal(signal.SIGTERM) == self.on_signal:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if self._is_owed:
-            self._is_owed = False
+        if self.is_ending:
+            self.is_ending = False
             os.kill(os.getpid(), signal.SIGTERM)
             if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
                 os._exit(_KILLED)

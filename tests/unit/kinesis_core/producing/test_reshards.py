@@ -12,8 +12,7 @@ from kinesis_core.errors import AccessDeniedError, ServiceError, ThrottledError
 from kinesis_core.model import PutEntry, Shard
 from kinesis_core.producing.responses import Misrouted
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.sender_group import SenderGroup
+from kinesis_core.producing.sender import Sender, SenderGroup
 from support.fake_puts import Desk, FakePuts
 from support.waiting import wait_until
 

@@ -154,7 +154,7 @@ def test_turns() -> None:
     desk.put(0, rows(900))
     desk.put(1, rows(1))
     requests = [desk.group._take(desk.clock.now) for _ in range(3)]
-    assert Counter(desk.senders.index(taken[0]) for taken in requests if taken) == {0: 2, 1: 1}  # type: ignore[arg-type]
+    assert Counter(desk.senders.index(taken[0]) for taken in requests if taken) == {0: 2, 1: 1}
 
 
 def test_slow_stream() -> None:

@@ -4,7 +4,7 @@ from kinesis_core.producing.accumulator import MOST_CONNECTIONS, ProducerSetting
 from kinesis_core.producing.counts import Totals
 from kinesis_core.producing.producer import Producer
 from kinesis_core.producing.rows import MAX_KEY_CHARS
-from kinesis_core.producing.sender_group import SenderGroup
+from kinesis_core.producing.sender import SenderGroup
 
 __all__ = [
     "MAX_KEY_CHARS",

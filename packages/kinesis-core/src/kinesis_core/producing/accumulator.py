@@ -76,8 +76,8 @@ class RecordAccumulator:
     rng: random.Random
     counts: InFlightCounts
     packer: Packer
-    waiting_callers: int = field(default=0, init=False)
-    """Callers that wait for room or for a flush. While there are some, batches are sent before they are due."""
+    waiting_callers: float = field(default=0, init=False)
+    """Callers that wait for room or for a flush. While there are some, batches are sent before they are due. inf at the end."""
     failure: PutError | None = field(default=None, init=False)
     lost_records: int = field(default=0, init=False)
     """Number of user records that the failure dropped, without those that are confirmed as written since."""

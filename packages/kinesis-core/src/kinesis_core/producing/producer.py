@@ -20,8 +20,7 @@ from kinesis_core.producing.accumulator import ProducerSettings, RecordAccumulat
 from kinesis_core.producing.counts import Totals
 from kinesis_core.producing.dispatcher import first_map
 from kinesis_core.producing.rows import Rows, check_rows, columns_of, columns_of_arrays, keys_of
-from kinesis_core.producing.sender import Sender
-from kinesis_core.producing.sender_group import SenderGroup
+from kinesis_core.producing.sender import Sender, SenderGroup
 from kinesis_core.termination import TERMINATION
 from kinesis_credentials import CredentialSpec
 

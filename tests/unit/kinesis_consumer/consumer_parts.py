@@ -61,8 +61,9 @@ class OneShard:
         return ShardReader(self.take(), source, commit, self.settings, self.clock)
 
 
-def commit(reader: ShardReader, batch: Batch) -> Batch | None:
+def commit(reader: ShardReader, batch: Batch | None) -> Batch | None:
     """Commit a batch by its reader, and return the next one if its end is fixed."""
+    assert batch is not None
     reader.write_commit(batch)
     return reader.take()
 

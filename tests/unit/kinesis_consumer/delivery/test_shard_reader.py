@@ -29,7 +29,13 @@ def pack(*values: bytes) -> bytes:
     return aggregate(("key", None, value) for value in values)
 
 
-def next_batch(reader: ShardReader, fetches: int = 3) -> Batch | None:
+def next_batch(reader: ShardReader, fetches: int = 3) -> Batch:
+    batch = fetch_and_take(reader, fetches)
+    assert batch is not None
+    return batch
+
+
+def fetch_and_take(reader: ShardReader, fetches: int = 3) -> Batch | None:
     for _ in range(fetches):
         if reader.has_room:
             reader.fetch()
@@ -47,7 +53,6 @@ def test_a_batch_is_fixed_before_it_goes_out() -> None:
     put(shard, b"1", b"2")
     batch = next_batch(shard.reader())
     assert data(batch) == [b"1", b"2"]
-    assert batch is not None
     assert shard.lease().pending == batch.end
     assert shard.lease().checkpoint == LeaseCheckpoint("TRIM_HORIZON")
 
@@ -71,7 +76,6 @@ def test_a_page_that_comes_during_a_commit_is_kept() -> None:
         return ""
 
     shard.table.hook = fetch
-    assert first is not None
     assert commit(reader, first) is None
     shard.table.hook = lambda: "fail"
     with pytest.raises(UnavailableError):
@@ -87,7 +91,6 @@ def test_two_threads_that_commit_one_batch() -> None:
     reader = shard.reader()
     first = next_batch(reader)
     reader.fetch()
-    assert first is not None
     assert reader.write_commit(first)
     lease = shard.lease()
     assert not reader.write_commit(first)
@@ -110,14 +113,12 @@ def test_a_commit_that_is_made_again_skips_no_page() -> None:
         raise AccessDeniedError("denied", "AccessDeniedException")
 
     shard.table.hook = deny
-    assert first is not None
     with pytest.raises(AccessDeniedError):
         reader.write_commit(first)
     shard.table.hook = str
     reader.fetch()
     second = commit(reader, first)
     assert data(second) == [b"2"]
-    assert second is not None
     assert data(commit(reader, second)) == [b"3"]
 
 
@@ -134,7 +135,6 @@ def test_a_commit_that_meets_the_loss_of_its_lease_frees_memory_once() -> None:
         return ""
 
     shard.table.hook = close
-    assert batch is not None
     assert reader.write_commit(batch)
     assert sum(counted) == 0
     assert reader.take() is None
@@ -159,7 +159,6 @@ def test_a_batch_in_hand_keeps_its_lease() -> None:
     reader = shard.reader()
     batch = next_batch(reader)
     assert not reader.begin_release(only_idle=True)
-    assert batch is not None
     assert batch.is_ours
 
 
@@ -172,7 +171,6 @@ def test_no_batch_is_planned_after_a_hand_over_has_begun() -> None:
     reader.fetch()
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     reader.held.renew()
-    assert first is not None
     assert commit(reader, first) is None
     assert shard.lease().pending is None
 
@@ -221,7 +219,6 @@ def test_the_next_batch_goes_out_when_a_hand_over_is_revoked() -> None:
         return ""
 
     shard.table.hook = ask_for_lease
-    assert first is not None
     assert commit(reader, first) is None
     assert reader.held.is_handing_over
     assert take(reader) is None
@@ -230,7 +227,6 @@ def test_the_next_batch_goes_out_when_a_hand_over_is_revoked() -> None:
     reader.held.renew()
     second = next_batch(reader)
     assert data(second) == [b"2"]
-    assert second is not None
     assert data(commit(reader, second)) == [b"3"]
 
 
@@ -242,8 +238,7 @@ def test_one_batch_at_a_time() -> None:
     first = next_batch(reader)
     put(shard, b"2", b"3")
     shard.clock.sleep(1)
-    assert next_batch(reader) is None
-    assert first is not None
+    assert fetch_and_take(reader) is None
     writes = len([call for call, _ in shard.table.calls if call == "update"])
     second = commit(reader, first)
     assert len([call for call, _ in shard.table.calls if call == "update"]) == writes + 1
@@ -260,8 +255,6 @@ def test_a_batch_is_the_same_after_a_crash() -> None:
     put(shard, b"3")
     reader = shard.reader()
     again = next_batch(reader)
-    assert lost is not None
-    assert again is not None
     assert (data(again), again.id, again.end) == (data(lost), lost.id, lost.end)
     assert data(commit(reader, again)) == [b"3"]
 
@@ -273,8 +266,6 @@ def test_a_batch_of_several_pages_is_the_same_after_a_crash() -> None:
     lost = next_batch(shard.reader())
     shard.settings = GroupSettings(max_batch_records=2)
     again = next_batch(shard.reader(), fetches=9)
-    assert lost is not None
-    assert again is not None
     assert (len(data(lost)), data(again), again.id) == (5, data(lost), lost.id)
 
 
@@ -282,7 +273,7 @@ def test_a_batch_that_was_replayed_twice() -> None:
     """Each worker that takes over delivers the open batch again, until one commits it."""
     shard = OneShard.new()
     put(shard, b"1")
-    ids = {str(batch.id) for _ in range(3) if (batch := next_batch(shard.reader()))}
+    ids = {str(next_batch(shard.reader()).id) for _ in range(3)}
     assert len(ids) == 1
 
 
@@ -293,7 +284,6 @@ def test_limits_of_a_batch() -> None:
     reader = shard.reader()
     first = next_batch(reader)
     assert data(first) == [b"0", b"1", b"2"]
-    assert first is not None
     reader.fetch()
     assert data(commit(reader, first)) == [b"3", b"4"]
 
@@ -307,7 +297,6 @@ def test_a_kcl_stopped_inside_an_aggregate() -> None:
     held.checkpoint(LeaseCheckpoint(number, 0), None, {})
     batch = next_batch(shard.reader())
     assert data(batch) == [b"b", b"c", b"1"]
-    assert batch is not None
     assert batch.id.first == f"{number}/1"
 
 
@@ -319,8 +308,6 @@ def test_a_crash_inside_an_aggregate() -> None:
     shard.take("kcl").checkpoint(LeaseCheckpoint(number, 1), None, {})
     lost, again = next_batch(shard.reader()), next_batch(shard.reader())
     assert data(lost) == data(again) == [b"c", b"1"]
-    assert lost is not None
-    assert again is not None
     assert lost.id == again.id
 
 
@@ -330,7 +317,6 @@ def test_commits_name_the_last_user_record() -> None:
     put(shard, b"1", pack(b"a", b"b", b"c"))
     reader = shard.reader()
     batch = next_batch(reader)
-    assert batch is not None
     commit(reader, batch)
     assert shard.lease().checkpoint.sub_sequence_number == 2
     put(shard, b"2")
@@ -360,7 +346,6 @@ def test_nothing_is_delivered_after_the_lease_was_lost() -> None:
     reader = shard.reader()
     batch = next_batch(reader)
     shard.clock.sleep(10)
-    assert batch is not None
     with pytest.raises(LeaseLostError):
         commit(reader, batch)
     assert shard.lease().checkpoint == LeaseCheckpoint("TRIM_HORIZON")
@@ -374,7 +359,6 @@ def test_a_store_that_fails_is_waited_out() -> None:
     batch = next_batch(reader)
     back_s = shard.clock.now_s() + 5
     shard.table.hook = lambda: "fail" if shard.clock.now_s() < back_s else ""
-    assert batch is not None
     commit(reader, batch)
     assert shard.lease().checkpoint == batch.end
 
@@ -386,7 +370,6 @@ def test_a_store_that_fails_for_the_lease_duration() -> None:
     reader = shard.reader()
     batch = next_batch(reader)
     shard.table.hook = lambda: "fail"
-    assert batch is not None
     with pytest.raises(LeaseLostError, match="could not be renewed"):
         commit(reader, batch)
 
@@ -415,7 +398,6 @@ def test_the_end_of_a_shard() -> None:
     shard.stream.split(shard.shard_id)
     batch = next_batch(reader)
     assert (reader.buffer.is_ended, reader.is_finished) == (True, False)
-    assert batch is not None
     assert commit(reader, batch) is None
     assert reader.is_finished
 
@@ -429,9 +411,8 @@ def test_a_hand_over_stops_deliveries() -> None:
     put(shard, b"2")
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     reader.held.renew()
-    assert batch is not None
     assert commit(reader, batch) is None
-    assert next_batch(reader) is None
+    assert fetch_and_take(reader) is None
     assert shard.lease().checkpoint == batch.end
 
 
@@ -442,7 +423,6 @@ def test_an_idle_shard_is_not_in_doubt() -> None:
     put(shard, b"1")
     reader = shard.reader()
     batch = next_batch(reader)
-    assert batch is not None
     commit(reader, batch)
     for _ in range(30 * 60):
         shard.clock.sleep(60)
@@ -460,7 +440,6 @@ def test_records_that_expired_before_they_were_read() -> None:
     put(shard, b"1")
     reader = shard.reader()
     batch = next_batch(reader)
-    assert batch is not None
     commit(reader, batch)
     put(shard, b"2")
     shard.clock.sleep(25 * 3600)
@@ -489,7 +468,7 @@ def test_latest_of_a_kcl_is_the_first_call() -> None:
     shard = OneShard.new(checkpoint=LeaseCheckpoint("LATEST"))
     put(shard, b"old")
     shard.clock.sleep(60)
-    assert next_batch(shard.reader()) is None
+    assert fetch_and_take(shard.reader()) is None
     shard.clock.sleep(60)
     put(shard, b"new")
     shard.clock.sleep(60)
@@ -515,13 +494,11 @@ def test_the_data_in_memory_is_counted() -> None:
     put(shard, b"1", b"22", b"333")
     reader = shard.reader()
     batch = next_batch(reader)
-    assert batch is not None
     assert reader.size_bytes == 3
     reader.fetch()
     assert reader.size_bytes == 6
     rest = commit(reader, batch)
     assert reader.size_bytes == 3
-    assert rest is not None
     commit(reader, rest)
     assert reader.size_bytes == 0
 
@@ -547,7 +524,6 @@ def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> N
     first = next_batch(reader)
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
     reader.fetch()
-    assert first is not None
     assert commit(reader, first) is None
     shard.stream.split(shard.shard_id)
     shard.clock.sleep(1)
@@ -606,7 +582,6 @@ def test_a_position_of_an_earlier_stream(*, is_committed: bool) -> None:
     put(shard, b"1")
     batch = next_batch(reader := shard.reader())
     if is_committed:
-        assert batch is not None
         commit(reader, batch)
     shard.table.table.update(Update(shard.shard_id, {}, remove=("streamIdentifier",)))
     before = shard.lease()
@@ -629,7 +604,6 @@ def test_a_retention_that_was_raised_between_two_workers(*, has_committed: bool)
     if has_committed:
         put(shard, b"1")
         batch = next_batch(reader)
-        assert batch is not None
         commit(reader, batch)
     else:
         reader.fetch()

@@ -82,18 +82,25 @@ class FakeWorker:
 
     def run(self, handler: Callable[[Any], Any], *batches: Batch, **handling: Any) -> None:
         """Run *handler* in one thread."""
-        chosen = {"retries": 3, "on_failure": "stop", "each": "batch", "rng": random.Random(1), **handling}
-        Run(self, handler, Handling(**chosen)).in_threads(iter(batches), 1)  # type: ignore[arg-type]
+        self._run(handler, handling).in_threads(iter(batches), 1)
 
     def run_async(self, handler: Callable[[Any], Any], *batches: Batch, **handling: Any) -> None:
         """Run the coroutine function *handler* in one task."""
-        chosen = {"retries": 3, "on_failure": "stop", "each": "batch", "rng": random.Random(1), **handling}
 
         async def given() -> AsyncIterator[Batch]:
             for batch in batches:
                 yield batch
 
-        asyncio.run(Run(self, handler, Handling(**chosen)).in_tasks(given(), 1))  # type: ignore[arg-type]
+        asyncio.run(self._run(handler, handling).in_tasks(given(), 1))
+
+    def _run(self, handler: Callable[[Any], Any], handling: dict[str, Any]) -> Run:
+        chosen = {"retries": 3, "on_failure": "stop", "each": "batch", "rng": random.Random(1), **handling}
+        return Run(self, handler, Handling(**chosen))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def worker() -> FakeWorker:
+    return FakeWorker()
 
 
 Way = Callable[..., None]
@@ -131,17 +138,16 @@ def fails(times: int, seen: Seen | None = None) -> Callable[[Any], None]:
 # Batches and records ---------------------------------------------------------------------------------------------
 
 
-def test_batches_are_committed_after_their_handler(run: Way) -> None:
+def test_batches_are_committed_after_their_handler(run: Way, worker: FakeWorker) -> None:
     """Each batch is committed once its handler has returned."""
-    worker, seen = FakeWorker(), []
+    seen: Seen = []
     run(worker, lambda batch: seen.append((batch, [*worker.committed])), one := worker.batch(b"x"))
     assert seen == [(one, [])]
     assert worker.committed == ["1"]
 
 
-def test_a_handler_of_records_gets_each(run: Way) -> None:
+def test_a_handler_of_records_gets_each(run: Way, worker: FakeWorker) -> None:
     """With `each="record"` the handler gets the records in order, and the batch is committed after the last one."""
-    worker: FakeWorker = FakeWorker()
     seen: list[tuple[bytes, int]] = []
     handler = lambda record: seen.append((record.data, len(worker.committed)))  # noqa: E731 # shorter
     run(worker, handler, worker.batch(b"x", b"y"), each="record")
@@ -152,9 +158,8 @@ def test_a_handler_of_records_gets_each(run: Way) -> None:
 # Failures --------------------------------------------------------------------------------------------------------
 
 
-def test_a_handler_that_fails_is_tried_again_after_pauses(run: Way) -> None:
+def test_a_handler_that_fails_is_tried_again_after_pauses(run: Way, worker: FakeWorker) -> None:
     """It gets the same batch again, after pauses that double, shortened by chance to a half at most."""
-    worker: FakeWorker = FakeWorker()
     seen: Seen = []
     batch = worker.batch(b"x")
     run(worker, fails(3, seen), batch)
@@ -165,9 +170,8 @@ def test_a_handler_that_fails_is_tried_again_after_pauses(run: Way) -> None:
     ] * 3
 
 
-def test_only_the_record_that_fails_is_handled_again(run: Way) -> None:
+def test_only_the_record_that_fails_is_handled_again(run: Way, worker: FakeWorker) -> None:
     """With `each="record"` the records before the failing one are not handled again."""
-    worker: FakeWorker = FakeWorker()
     seen: list[bytes] = []
     attempts = fails(1)
 
@@ -180,9 +184,8 @@ def test_only_the_record_that_fails_is_handled_again(run: Way) -> None:
     assert seen == [b"x", b"y", b"y", b"z"]
 
 
-def test_a_failure_for_good_stops_the_group(run: Way) -> None:
+def test_a_failure_for_good_stops_the_group(run: Way, worker: FakeWorker) -> None:
     """By default the error surfaces after the last attempt. The batch is not committed, and no further one is handled."""
-    worker: FakeWorker = FakeWorker()
     seen: Seen = []
     first, second = worker.batch(b"x"), worker.batch(b"x", b"y")
     with pytest.raises(
@@ -201,16 +204,14 @@ def test_a_failure_for_good_stops_the_group(run: Way) -> None:
     assert (worker.committed, worker.is_stopping) == ([], True)
 
 
-def test_a_failure_names_the_record(run: Way) -> None:
+def test_a_failure_names_the_record(run: Way, worker: FakeWorker) -> None:
     """The error for a record names its number, and the batch that holds it."""
-    worker: FakeWorker = FakeWorker()
     with pytest.raises(HandlerError, match=rf"for record 1/0 with .*batch=orders:{SHARD}:1:2"):
         run(worker, fails(9), worker.batch(b"x", b"y"), retries=0, each="record")
 
 
-def test_on_failure_gets_what_failed_and_its_records_are_done(run: Way) -> None:
+def test_on_failure_gets_what_failed_and_its_records_are_done(run: Way, worker: FakeWorker) -> None:
     """A function as `on_failure` gets the batch and the exception. When it returns, the batch is committed."""
-    worker: FakeWorker = FakeWorker()
     diverted: list[tuple[Any, str]] = []
     batch = worker.batch(b"x")
     run(
@@ -220,9 +221,8 @@ def test_on_failure_gets_what_failed_and_its_records_are_done(run: Way) -> None:
     assert worker.committed == ["1"]
 
 
-def test_on_failure_gets_a_single_record(run: Way) -> None:
+def test_on_failure_gets_a_single_record(run: Way, worker: FakeWorker) -> None:
     """With `each="record"` it gets the record, and the records after it are handled."""
-    worker: FakeWorker = FakeWorker()
     seen: list[bytes] = []
     diverted: list[bytes] = []
 
@@ -236,9 +236,8 @@ def test_on_failure_gets_a_single_record(run: Way) -> None:
     assert (seen, diverted, worker.committed) == ([b"x", b"y"], [b"x"], ["2"])
 
 
-def test_on_failure_that_raises_stops_the_group(run: Way) -> None:
+def test_on_failure_that_raises_stops_the_group(run: Way, worker: FakeWorker) -> None:
     """The records are neither handled nor diverted, so the batch is not committed."""
-    worker: FakeWorker = FakeWorker()
 
     def on_failure(_: Any, __: Exception) -> None:
         raise KeyError("of on_failure")
@@ -252,14 +251,13 @@ def test_on_failure_that_raises_stops_the_group(run: Way) -> None:
 
 
 @pytest.mark.parametrize("is_diverted", [False, True])
-def test_a_failure_for_good_shows_no_data(run: Way, is_diverted: bool) -> None:
+def test_a_failure_for_good_shows_no_data(run: Way, is_diverted: bool, worker: FakeWorker) -> None:
     """The text of the user's exceptions may hold data of records, so the error does not repeat it. It pickles and copies whole."""
 
     def fail(*_: Any) -> None:
         raise ValueError("card 4111-1111")
 
     on_failure = fail if is_diverted else "stop"
-    worker: FakeWorker = FakeWorker()
     with pytest.raises(HandlerError) as raised:
         run(worker, fail, worker.batch(b"card 4111-1111"), retries=0, on_failure=on_failure)
     unpickled = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own bytes
@@ -272,9 +270,8 @@ def test_a_failure_for_good_shows_no_data(run: Way, is_diverted: bool) -> None:
 # Lost leases -----------------------------------------------------------------------------------------------------
 
 
-def test_a_handler_that_finds_its_lease_lost_is_not_tried_again(run: Way) -> None:
+def test_a_handler_that_finds_its_lease_lost_is_not_tried_again(run: Way, worker: FakeWorker) -> None:
     """A `LeaseLostError` of this very batch drops it: it is not committed."""
-    worker: FakeWorker = FakeWorker()
     seen: Seen = []
 
     def handler(batch: Batch) -> None:
@@ -286,9 +283,8 @@ def test_a_handler_that_finds_its_lease_lost_is_not_tried_again(run: Way) -> Non
     assert (seen, worker.committed) == (["1"], [])
 
 
-def test_a_lost_lease_of_another_group(run: Way) -> None:
+def test_a_lost_lease_of_another_group(run: Way, worker: FakeWorker) -> None:
     """A `LeaseLostError` of something else is an exception as any other: the handler is called again."""
-    worker: FakeWorker = FakeWorker()
     seen: Seen = []
 
     def handler(batch: Batch) -> None:
@@ -300,41 +296,37 @@ def test_a_lost_lease_of_another_group(run: Way) -> None:
     assert (seen, worker.committed) == (["1", "1"], ["1"])
 
 
-def test_a_handler_that_returns_a_coroutine() -> None:
+def test_a_handler_that_returns_a_coroutine(worker: FakeWorker) -> None:
     """`run` commits nothing for a function that only returns a coroutine: nobody would await it."""
 
     async def process(_: Batch) -> None:
         raise NotImplementedError
 
-    worker = FakeWorker()
     with pytest.raises(OptionError, match="run_async"):
         worker.run(lambda batch: process(batch), worker.batch(b"x"))
     assert worker.committed == []
 
 
-def test_a_plain_handler_of_tasks() -> None:
+def test_a_plain_handler_of_tasks(worker: FakeWorker) -> None:
     """`run_async` refuses a function that returns nothing to await."""
-    worker = FakeWorker()
     with pytest.raises(OptionError, match=r"group\.run\("):
         worker.run_async(lambda _: None, worker.batch(b"x"))
     assert worker.committed == []
 
 
-def test_an_on_failure_that_returns_a_coroutine(run: Way) -> None:
+def test_an_on_failure_that_returns_a_coroutine(run: Way, worker: FakeWorker) -> None:
     """Records do not count as processed by an `on_failure` that nobody awaits."""
 
     async def on_failure(_: Any, __: Exception) -> None:
         raise NotImplementedError
 
-    worker: FakeWorker = FakeWorker()
     with pytest.raises(HandlerError, match="returned an awaitable"):
         run(worker, fails(1), worker.batch(b"x"), retries=0, on_failure=on_failure)
     assert worker.committed == []
 
 
-def test_the_rest_of_a_batch_is_dropped_with_its_lease(run: Way) -> None:
+def test_the_rest_of_a_batch_is_dropped_with_its_lease(run: Way, worker: FakeWorker) -> None:
     """With `each="record"` no further record is handled once another worker has the shard."""
-    worker: FakeWorker = FakeWorker()
     seen: list[bytes] = []
 
     def handler(record: UserRecord) -> None:
@@ -345,18 +337,16 @@ def test_the_rest_of_a_batch_is_dropped_with_its_lease(run: Way) -> None:
     assert (seen, worker.committed) == ([b"x", b"y"], [])
 
 
-def test_a_lease_that_is_lost_during_a_pause(run: Way) -> None:
+def test_a_lease_that_is_lost_during_a_pause(run: Way, worker: FakeWorker) -> None:
     """There is no further attempt, and no error: another worker has the batch."""
-    worker: FakeWorker = FakeWorker()
     worker.on_wait = lambda: setattr(worker, "has_lease", False)
     seen: Seen = []
     run(worker, fails(9, seen), worker.batch(b"x"))
     assert (len(seen), worker.committed) == (1, [])
 
 
-def test_a_failure_without_a_lease_is_nobodys(run: Way) -> None:
+def test_a_failure_without_a_lease_is_nobodys(run: Way, worker: FakeWorker) -> None:
     """A last attempt that fails because another worker has the shard stops nothing, and diverts nothing."""
-    worker: FakeWorker = FakeWorker()
     diverted: Seen = []
 
     def handler(_: Batch) -> None:
@@ -367,18 +357,16 @@ def test_a_failure_without_a_lease_is_nobodys(run: Way) -> None:
     assert (diverted, worker.committed) == ([], [])
 
 
-def test_the_end_of_the_group_ends_a_pause(run: Way) -> None:
+def test_the_end_of_the_group_ends_a_pause(run: Way, worker: FakeWorker) -> None:
     """When the group stops while a handler is to be tried again, its batch is dropped: it is delivered again."""
-    worker: FakeWorker = FakeWorker()
     worker.on_wait = worker.stop
     seen: Seen = []
     run(worker, fails(9, seen), worker.batch(b"x"))
     assert (len(seen), len(worker.waited_s), worker.committed) == (1, 1, [])
 
 
-def test_a_handler_may_commit_by_itself(run: Way) -> None:
+def test_a_handler_may_commit_by_itself(run: Way, worker: FakeWorker) -> None:
     """A handler that commits its batch and then fails is tried again as any other."""
-    worker: FakeWorker = FakeWorker()
     seen: Seen = []
     failing = fails(1, seen)
 
@@ -398,10 +386,9 @@ def test_a_handler_may_commit_by_itself(run: Way) -> None:
     ],
 )
 def test_a_handler_that_commits_and_fails_for_good(
-    run: Way, error: AccessDeniedError | None, fate: str
+    run: Way, error: AccessDeniedError | None, fate: str, worker: FakeWorker
 ) -> None:
     """The error says what is known of the commit."""
-    worker: FakeWorker = FakeWorker()
     worker.refusal = error
 
     def handler(batch: Batch) -> None:
@@ -427,12 +414,24 @@ def test_a_handler_that_commits_and_fails_for_good(
         ({"retries": True}, "'retries' accepts 0 or more; got True"),
         ({"on_failure": None}, "'on_failure' accepts 'stop' or a function; got None"),
         ({"handler": None}, "'handler' accepts a function of a batch or a record; got None"),
+        ({"tasks": True}, "'tasks' accepts 1 or more; got True"),
+        ({"tasks": 0}, "'tasks' accepts 1 or more; got 0"),
+        ({"handler": None, "tasks": 1}, "'handler' accepts a function of a batch or a record; got None"),
     ],
 )
 def test_arguments_of_run(argument: dict[str, Any], message: str) -> None:
     """A malformed argument is an error at once, which names the argument and what it accepts."""
+
+    async def handler(_: Batch) -> None: ...
+
+    def run(group: ConsumerGroup) -> None:
+        if "tasks" in argument:
+            asyncio.run(group.run_async(**{"handler": handler, **argument}))
+        else:
+            group.run(**{"handler": print, **argument})
+
     with new_group(new_stream()) as group, pytest.raises(OptionError, match=message):
-        group.run(**{"handler": print, **argument})
+        run(group)
 
 
 def test_a_handler_of_the_wrong_kind() -> None:
@@ -445,8 +444,6 @@ def test_a_handler_of_the_wrong_kind() -> None:
             group.run(coroutine_function)
         with pytest.raises(OptionError, match=r"group\.run\("):
             asyncio.run(group.run_async(print))
-        with pytest.raises(OptionError, match="'tasks' accepts 1 or more"):
-            asyncio.run(group.run_async(coroutine_function, tasks=0))
 
 
 # Groups ----------------------------------------------------------------------------------------------------------
@@ -578,39 +575,17 @@ def test_idle_tasks_take_no_threads() -> None:
     assert calls == ["run"]  # the context of the commit
 
 
-def test_the_log_names_a_record_that_is_diverted(caplog: pytest.LogCaptureFixture) -> None:
-    """It says where the record is, so that it can be found, and nothing of its data or key."""
-    worker = FakeWorker()
-    worker.run(fails(9), worker.batch(b"secret"), retries=0, each="record", on_failure=lambda *_: None)
-    where = f"batch=orders:{SHARD}:1:1 stream=orders shard={SHARD}"
-    record = "sequence=1 sub_sequence=0"
-    assert [line.getMessage() for line in caplog.records] == [
-        f"handler.failed {where} {record} attempt=1 error=ZeroDivisionError",
-        f"records.diverted {where} {record} error=ZeroDivisionError",
-    ]
-
-
-def test_the_log_names_a_batch_that_is_diverted(caplog: pytest.LogCaptureFixture) -> None:
-    """A handler of batches has no record of its own."""
-    worker = FakeWorker()
-    worker.run(fails(9), worker.batch(b"1", b"2"), retries=0, on_failure=lambda *_: None)
-    assert caplog.records[-1].getMessage() == (
-        f"records.diverted batch=orders:{SHARD}:1:2 stream=orders shard={SHARD} error=ZeroDivisionError"
-    )
-
-
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"handler": None}, "'handler' accepts a function of a batch or a record; got None."),
-        ({"tasks": True}, "'tasks' accepts 1 or more; got True."),
-    ],
+    ("each", "data", "record"),
+    [("record", [b"secret"], " sequence=1 sub_sequence=0"), ("batch", [b"secret", b"2"], "")],
 )
-def test_arguments_of_run_async(arguments: dict[str, Any], message: str) -> None:
-    """As those of `run`."""
-
-    async def handler(_: Batch) -> None: ...
-
-    with new_group(new_stream()) as group, pytest.raises(OptionError) as caught:
-        asyncio.run(group.run_async(**{"handler": handler, **arguments}))
-    assert str(caught.value) == message
+def test_the_log_names_what_is_diverted(
+    worker: FakeWorker, caplog: pytest.LogCaptureFixture, each: str, data: list[bytes], record: str
+) -> None:
+    """It says where a record is, so that it can be found, and nothing of its data or key. A handler of batches has no record."""
+    worker.run(fails(9), worker.batch(*data), retries=0, each=each, on_failure=lambda *_: None)
+    where = f"batch=orders:{SHARD}:1:{len(data)} stream=orders shard={SHARD}{record}"
+    assert [line.getMessage() for line in caplog.records] == [
+        f"handler.failed {where} attempt=1 error=ZeroDivisionError",
+        f"records.diverted {where} error=ZeroDivisionError",
+    ]

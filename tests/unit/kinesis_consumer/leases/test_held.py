@@ -32,6 +32,24 @@ def others_take(shard: OneShard) -> None:
     assert shard.table.table.update(updates.assign(shard.lease(), "another")) is not None
 
 
+def renew_in_vain(shard: OneShard, held: HeldLease) -> None:
+    """Renew a lease without a response. After that the table is well again."""
+    shard.table.hook = lambda: "lose"
+    with pytest.raises(UnavailableError):
+        held.renew()
+    shard.table.hook = str
+
+
+def slow(shard: OneShard, seconds: float) -> Callable[[], str]:
+    """Return the hook of a table whose calls take so long."""
+
+    def sleep() -> str:
+        shard.clock.sleep(seconds)
+        return ""
+
+    return sleep
+
+
 def test_renewals_grow_the_counter(shard: OneShard, held: HeldLease) -> None:
     """A renewal changes nothing but the counter, which other workers watch."""
     before = shard.lease()
@@ -42,12 +60,7 @@ def test_renewals_grow_the_counter(shard: OneShard, held: HeldLease) -> None:
 
 def test_a_lease_is_valid_since_its_renewal_was_sent(shard: OneShard, held: HeldLease) -> None:
     """The time of a slow write counts against the lease: others may have seen it as soon as it was sent."""
-
-    def slow() -> str:
-        shard.clock.sleep(4)
-        return ""
-
-    shard.table.hook = slow
+    shard.table.hook = slow(shard, 4)
     held.renew()
     shard.clock.sleep(5.9)
     assert held.is_ours
@@ -99,10 +112,7 @@ def test_a_deleted_lease_is_lost(shard: OneShard, held: HeldLease) -> None:
 
 def test_a_lost_response_loses_no_lease(shard: OneShard, held: HeldLease) -> None:
     """A renewal that was made without a response is found by the next one."""
-    shard.table.hook = lambda: "lose"
-    with pytest.raises(UnavailableError):
-        held.renew()
-    shard.table.hook = str
+    renew_in_vain(shard, held)
     held.checkpoint(LeaseCheckpoint("7"), None, {})
     assert shard.lease().checkpoint == LeaseCheckpoint("7")
     assert held.is_ours
@@ -110,10 +120,7 @@ def test_a_lost_response_loses_no_lease(shard: OneShard, held: HeldLease) -> Non
 
 def test_a_lost_response_of_a_taking_is_noticed(shard: OneShard, held: HeldLease) -> None:
     """A renewal without a response, and then another worker: the lease is lost."""
-    shard.table.hook = lambda: "lose"
-    with pytest.raises(UnavailableError):
-        held.renew()
-    shard.table.hook = str
+    renew_in_vain(shard, held)
     others_take(shard)
     with pytest.raises(LeaseLostError):
         held.renew()
@@ -195,13 +202,8 @@ def test_a_lease_does_not_come_back(shard: OneShard, held: HeldLease) -> None:
 
 def test_a_commit_that_was_written_counts(shard: OneShard, held: HeldLease) -> None:
     """It counts, also if the lease has expired when its response comes. Only the lease is lost."""
-
-    def slow() -> str:
-        shard.clock.sleep(1)
-        return ""
-
     shard.clock.sleep(9.5)
-    shard.table.hook = slow
+    shard.table.hook = slow(shard, 1)
     held.checkpoint(LeaseCheckpoint("8", 2), None, {})
     assert shard.lease().checkpoint == held.lease.checkpoint == LeaseCheckpoint("8", 2)
     assert not held.is_ours
@@ -218,6 +220,13 @@ def commit_in_vain(shard: OneShard, held: HeldLease, fault: str, after: Callable
     after()
     shard.clock.sleep(10)
     shard.table.hook = str
+
+
+def may_be_committed(held: HeldLease) -> bool:
+    """Commit once more without success, and return what the error says of the batch."""
+    with pytest.raises(LeaseLostError) as raised:
+        held.checkpoint(REACHED, None, {})
+    return raised.value.may_be_committed
 
 
 @pytest.mark.parametrize("sees_it_before", [False, True])
@@ -242,11 +251,7 @@ def test_a_commit_that_was_made_at_the_last_moment(shard: OneShard, held: HeldLe
     with pytest.raises(UnavailableError):
         held.checkpoint(REACHED, None, {})
 
-    def slow() -> str:
-        shard.clock.sleep(6)
-        return ""
-
-    shard.table.hook = slow
+    shard.table.hook = slow(shard, 6)
     held.checkpoint(REACHED, None, {})
     assert shard.lease().checkpoint == REACHED
     assert not held.is_ours
@@ -270,9 +275,7 @@ def test_a_renewal_without_a_response_says_nothing_of_a_commit(shard: OneShard, 
     with pytest.raises(UnavailableError):
         held.renew()
     shard.clock.sleep(10)
-    with pytest.raises(LeaseLostError) as raised:
-        held.checkpoint(REACHED, None, {})
-    assert not raised.value.may_be_committed
+    assert not may_be_committed(held)
 
 
 @pytest.mark.parametrize("fault", ["fail", "lose"])
@@ -289,17 +292,13 @@ def test_a_commit_of_which_nobody_knows(shard: OneShard, held: HeldLease, fault:
 def test_a_commit_that_may_still_arrive(shard: OneShard, held: HeldLease) -> None:
     """A write without a response may be made later, as long as the counter is the one that it expects."""
     commit_in_vain(shard, held, "fail")
-    with pytest.raises(LeaseLostError) as raised:
-        held.checkpoint(REACHED, None, {})
-    assert raised.value.may_be_committed
+    assert may_be_committed(held)
 
 
 def test_a_commit_that_another_worker_has_prevented(shard: OneShard, held: HeldLease) -> None:
     """Another worker has the lease now, and stands before the batch: it delivers the batch again."""
     commit_in_vain(shard, held, "fail", lambda: others_take(shard))
-    with pytest.raises(LeaseLostError) as raised:
-        held.checkpoint(REACHED, None, {})
-    assert not raised.value.may_be_committed
+    assert not may_be_committed(held)
 
 
 @pytest.mark.parametrize("was_made", [False, True])
@@ -312,9 +311,7 @@ def test_a_commit_after_which_another_worker_went_on(
     others_take(shard)
     while shard.lease().counter < held.lease.counter + 3:
         assert shard.table.table.update(updates.checkpoint(shard.lease(), reached))
-    with pytest.raises(LeaseLostError) as raised:
-        held.checkpoint(REACHED, None, {})
-    assert raised.value.may_be_committed
+    assert may_be_committed(held)
 
 
 def test_a_commit_after_which_a_hand_over_began(shard: OneShard, held: HeldLease) -> None:
@@ -342,9 +339,7 @@ def test_a_commit_whose_writes_were_all_refused(
         held.checkpoint(REACHED, None, {})
     shard.table.hook = lambda: "fail"
     shard.clock.sleep(10)
-    with pytest.raises(LeaseLostError) as raised:
-        held.checkpoint(REACHED, None, {})
-    assert not raised.value.may_be_committed
+    assert not may_be_committed(held)
 
 
 @pytest.mark.parametrize("change", ["deleted", "damaged"])
@@ -355,9 +350,7 @@ def test_a_look_at_a_lease_that_is_no_lease(shard: OneShard, held: HeldLease, ch
         shard.table.delete(held.key, {})
     else:
         shard.table.table.update(Update(held.key, expect={}, set={"checkpoint": "soon"}))
-    with pytest.raises(LeaseLostError) as raised:
-        held.checkpoint(REACHED, None, {})
-    assert raised.value.may_be_committed
+    assert may_be_committed(held)
 
 
 @pytest.mark.parametrize("fault", ["fail", "lose"])
@@ -390,22 +383,14 @@ def test_a_release_that_arrives_late(shard: OneShard, held: HeldLease) -> None:
 
 def test_releasing_after_a_renewal_whose_response_was_lost(shard: OneShard, held: HeldLease) -> None:
     """The lease is released, although its counter is not the one that this worker knows."""
-    shard.table.hook = lambda: "lose"
-    with pytest.raises(UnavailableError):
-        held.renew()
-    shard.table.hook = str
+    renew_in_vain(shard, held)
     assert held.release(None)
     assert shard.lease().owner is None
 
 
 def test_a_batch_whose_end_was_fixed_too_late_does_not_go_out(shard: OneShard, held: HeldLease) -> None:
     """Another worker may have the shard when the response comes."""
-
-    def slow() -> str:
-        shard.clock.sleep(11)
-        return ""
-
-    shard.table.hook = slow
+    shard.table.hook = slow(shard, 11)
     with pytest.raises(LeaseLostError, match="could not be renewed"):
         held.set_pending((LeaseCheckpoint("8", 2), "1 TRIM_HORIZON 7 8/2"), {})
 

@@ -47,6 +47,7 @@ def new_group(
     callbacks: Callbacks | None = None,
     worker: str = "worker-1",
     clock: Clock | None = None,
+    wall_clock: Clock | None = None,
 ) -> ConsumerGroup:
     """Return a group's worker that was not entered. Several streams are given by their ids in leases."""
     by_id: dict[str | None, FakeStream] = (
@@ -57,7 +58,7 @@ def new_group(
     member = LeaseHolder(worker, leases, sources, settings, steady, callbacks or Callbacks())
     keeper = LeaseKeeper(leases, by_id, TrimHorizon(), steady)
     rng = random.Random(1)
-    coordinator = Coordinator(member, keeper, steady, SystemClock(), rng)
+    coordinator = Coordinator(member, keeper, steady, wall_clock or SystemClock(), rng)
     return ConsumerGroup(
         "billing", worker, WorkerThreads(Worker(member), coordinator, settings.fetch_threads)
     )

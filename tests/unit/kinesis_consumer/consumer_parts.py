@@ -10,6 +10,7 @@ from kinesis_consumer.delivery import Batch, GroupStream, ShardReader
 from kinesis_consumer.leases import updates
 from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
 from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint, identify_stream, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
@@ -53,12 +54,28 @@ class OneShard:
 
     def reader(self, *, fail_on_data_loss: bool = True, initial_ms: int | None = None) -> ShardReader:
         """Return a reader of a new worker that takes the lease."""
+        source = self.source(fail_on_data_loss=fail_on_data_loss, initial_ms=initial_ms)
+        return ShardReader(self.take(), source, commit, self.settings, self.clock)
+
+    def source(self, *, fail_on_data_loss: bool = True, initial_ms: int | None = None) -> GroupStream:
+        """Return the stream as a group has opened it."""
         plan = PlanSettings(fail_on_data_loss=fail_on_data_loss)
         pages = ShardPages.of("orders", self.stream, plan, self.clock, random.Random(1))
         summary = pages.begin()
         stream_id = identify_stream(summary.arn, summary.created_ms)
-        source = GroupStream("orders", pages, self.stream, initial_ms, stream_id)
-        return ShardReader(self.take(), source, commit, self.settings, self.clock)
+        return GroupStream("orders", pages, self.stream, initial_ms, stream_id)
+
+    def worker(self, callbacks: Callbacks | None = None) -> Worker:
+        """Return the worker "w", which has no lease yet."""
+        sources: dict[str | None, GroupStream] = {None: self.source()}
+        leases = LeaseHolder("w", self.table, sources, self.settings, self.clock, callbacks or Callbacks())
+        return Worker(leases)
+
+    def give(self, worker: Worker, lease: Lease | None = None) -> None:
+        """Let *worker* have a lease: that of the shard, if no other one is given."""
+        item = self.table.table.update(updates.assign(lease or self.lease(), worker.leases.name))
+        assert item is not None
+        worker.leases.gain(read_lease(item), self.clock.now_s())
 
 
 def commit(reader: ShardReader, batch: Batch | None) -> Batch | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator
 from itertools import pairwise
 from threading import Event
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
-from kinesis_consumer.delivery import GroupStream, ShardReader, SubscribedPages
+from kinesis_consumer.delivery import ShardReader, SubscribedPages
 from kinesis_consumer.delivery.subscribed_pages import ShardSubscription
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import (
@@ -22,7 +21,6 @@ from kinesis_core import (
 )
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.model import After, Cut, ShardOffset, SubscribedPage, TrimHorizon
-from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
 from unit.kinesis_consumer.consumer_parts import OneShard, commit, data
@@ -46,9 +44,8 @@ class Silent:
 
 
 def subscribed(shard: OneShard, api: SubscribeApi) -> ShardReader:
-    pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
-    pages.begin()
-    source = GroupStream("orders", pages, shard.stream, subscribed=SubscribedPages(pages, api, shard.clock))
+    source = shard.source()
+    source = evolve(source, subscribed=SubscribedPages(source.pages, api, shard.clock))
     return ShardReader(shard.take(), source, commit, shard.settings, shard.clock)
 
 
@@ -112,10 +109,8 @@ def test_an_event_without_records_is_no_arrival() -> None:
     """It shows until when nothing had come, which is later than the arrival of the record before."""
     shard = OneShard.new()
     record = shard.stream.put(shard.shard_id, b"x")
-    pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
-    pages.begin()
     api, arrived = Quiet(), Event()
-    feed = SubscribedPages(pages, api, shard.clock)
+    feed = SubscribedPages(shard.source().pages, api, shard.clock)
     feed.watch(shard.shard_id, arrived.set)
     start = feed.next(shard.shard_id, ShardOffset(TrimHorizon()), 10).end
     assert start.names_seen_record

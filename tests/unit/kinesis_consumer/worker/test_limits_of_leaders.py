@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping
-
 import pytest
 from attrs import define, field
 
-from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.settings import GroupSettings
-from kinesis_consumer.shards import LeaseKeeper
 from kinesis_consumer.stores import MemoryTable
-from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Worker
-from kinesis_core.model import TrimHorizon
-from kinesis_core.planning import PlanSettings, ShardPages
+from kinesis_consumer.worker import Coordinator, Worker
+from support.consumer_groups import new_group
 from support.fake_stream import FakeClock, FakeStream
 
 
@@ -35,14 +29,16 @@ class Group:
         return Group(FakeStream(clock).create(shards), clock, settings or GroupSettings())
 
     def join(self, name: str) -> Coordinator:
-        rng = random.Random(1)
-        pages = ShardPages.of("orders", self.stream, PlanSettings(), self.clock, rng)
-        pages.begin()
-        sources: Mapping[str | None, GroupStream] = {None: GroupStream("orders", pages, self.stream)}
-        worker = LeaseHolder(name, self.table, sources, self.settings, self.clock, Callbacks())
-        self.workers[name] = Worker(worker)
-        keeper = LeaseKeeper(self.table, {None: self.stream}, TrimHorizon(), self.clock)
-        return Coordinator(worker, keeper, self.clock, self.clock, rng)
+        group = new_group(
+            self.stream,
+            self.table,
+            settings=self.settings,
+            worker=name,
+            clock=self.clock,
+            wall_clock=self.clock,
+        )
+        self.workers[name] = group._threads.worker
+        return group._threads.coordinator
 
     def run(self, *members: Coordinator, seconds: float) -> None:
         for _ in range(round(seconds * 2)):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 from attrs import define, field
 
-from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.leases import updates
 from kinesis_consumer.stores import Update
-from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
-from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint, read_lease
-from kinesis_core.planning import PlanSettings, ShardPages
+from kinesis_consumer.worker import Callbacks, Worker
+from kinesis_core.leases import FINISHED, LEASE_OWNER, OLDEST, Item, Lease, LeaseCheckpoint
 from unit.kinesis_consumer.consumer_parts import OneShard
 
 
@@ -29,15 +26,11 @@ class OneWorker:
     @staticmethod
     def new(checkpoint: LeaseCheckpoint = OLDEST) -> OneWorker:
         one = OneWorker(OneShard.new(checkpoint=checkpoint))
-        shard = one.shard
-        pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
-        pages.begin()
         callbacks = Callbacks(
             hand_over_requested=lambda *_: one.requested(), lease_lost=lambda *_: one.calls.append("lost")
         )
-        sources: Mapping[str | None, GroupStream] = {None: GroupStream("orders", pages, shard.stream)}
-        one.worker = Worker(LeaseHolder("w", shard.table, sources, shard.settings, shard.clock, callbacks))
-        one.worker.leases.gain(read_lease(one.write(updates.assign(shard.lease(), "w"))), shard.clock.now_s())
+        one.worker = one.shard.worker(callbacks)
+        one.shard.give(one.worker)
         return one
 
     def requested(self) -> None:

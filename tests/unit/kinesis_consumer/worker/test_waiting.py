@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from attrs import frozen
 
-from kinesis_consumer.delivery import GroupStream
 from kinesis_consumer.leases import new_item, updates
-from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
-from kinesis_core.leases import FINISHED, OLDEST, Lease, LeaseCheckpoint, read_lease
-from kinesis_core.planning import PlanSettings, ShardPages
+from kinesis_consumer.worker import Worker
+from kinesis_core.leases import FINISHED, OLDEST, Lease, LeaseCheckpoint
 from unit.kinesis_consumer.consumer_parts import OneShard
 
 
@@ -27,16 +23,9 @@ class Waiter:
     def of(parent: LeaseCheckpoint) -> Waiter:
         shard = OneShard.new(checkpoint=parent)
         children = shard.stream.split(shard.shard_id)
-        pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
-        pages.begin()
-        source = GroupStream("orders", pages, shard.stream)
-        holder = LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, Callbacks())
-        worker = Worker(holder)
-        lease = Lease(children[0], OLDEST, parents=(shard.shard_id,))
+        worker, lease = shard.worker(), Lease(children[0], OLDEST, parents=(shard.shard_id,))
         shard.table.create(lease.key, new_item(lease))
-        taken = shard.table.update(updates.assign(lease, worker.leases.name))
-        assert taken is not None
-        worker.leases.gain(read_lease(taken), shard.clock.now_s())
+        shard.give(worker, lease)
         return Waiter(shard, children, worker)
 
     def run(self, seconds: int) -> None:

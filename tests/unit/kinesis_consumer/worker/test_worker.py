@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import pickle
-import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from kinesis_consumer import Batch, GroupSettings, LeaseLostError
-from kinesis_consumer.delivery import GroupStream, ShardReader
+from kinesis_consumer.delivery import ShardReader
 from kinesis_consumer.leases import updates
-from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
+from kinesis_consumer.worker import Callbacks, Worker
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_core import AccessDeniedError, UnavailableError
-from kinesis_core.leases import read_lease
 from kinesis_core.model import Page
-from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeStream
 from unit.kinesis_consumer.consumer_parts import OneShard
 
@@ -26,14 +23,8 @@ def worker_with_a_lease(
     settings: GroupSettings | None = None, callbacks: Callbacks | None = None
 ) -> tuple[Worker, OneShard]:
     shard = OneShard.new(settings)
-    pages = ShardPages.of("orders", shard.stream, PlanSettings(), shard.clock, random.Random(1))
-    pages.begin()
-    source = GroupStream("orders", pages, shard.stream)
-    callbacks = callbacks or Callbacks()
-    worker = Worker(LeaseHolder("w", shard.table, {None: source}, shard.settings, shard.clock, callbacks))
-    item = shard.table.update(updates.assign(shard.lease(), worker.leases.name))
-    assert item is not None
-    worker.leases.gain(read_lease(item), shard.clock.now_s())
+    worker = shard.worker(callbacks)
+    shard.give(worker)
     return worker, shard
 
 

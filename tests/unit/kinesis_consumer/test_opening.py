@@ -21,8 +21,7 @@ from kinesis_consumer import (
     SqliteLeases,
 )
 from kinesis_consumer.lease_stores import parse_store
-from kinesis_consumer.opening import connect, parse_start, verify_consumer, verify_past
-from kinesis_consumer.stream_names import name_streams
+from kinesis_consumer.opening import connect, name_streams, parse_start, verify_consumer, verify_past
 from kinesis_core import OptionError
 from kinesis_core.aws import StreamRef
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from attrs import evolve, frozen
@@ -15,7 +16,6 @@ from kinesis_consumer.lease_stores import LeaseStore
 from kinesis_consumer.patience import patiently
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.shards import InitialPosition, LeaseKeeper, names_streams, verify_stream
-from kinesis_consumer.stream_names import name_streams
 from kinesis_consumer.worker import Callbacks, Coordinator, LeaseHolder, Worker, WorkerThreads
 from kinesis_core import FanOutSettings, Latest, OptionError, PlanSettings, WireFormat
 from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, StreamRef, stream_client
@@ -217,3 +217,22 @@ def verify_past(start: InitialPosition, now_ms: int) -> None:
     """
     if isinstance(start, AtTimestamp) and start.epoch_ms > now_ms + CLOCK_MARGIN_MS:
         raise OptionError(f"'start' accepts a time that is past; got {start}.")
+
+
+def name_streams(streams: Sequence[StreamRef], find_arn: Callable[[StreamRef], str]) -> dict[StreamRef, str]:
+    """
+    Return what a group calls each stream: its name, or its ARN where another stream of the group has the same name.
+
+    The ids of batches hold it, so it is the same however the user gave the stream.
+
+    *find_arn* returns the ARN of a stream that was given by its name. It is called only for such a name that is not the only one.
+
+    Raises:
+        OptionError: A stream is given twice: by its name and by its ARN.
+    """
+    counts = Counter(ref.name for ref in streams)
+    names = {ref: ref.name if counts[ref.name] == 1 else ref.arn or find_arn(ref) for ref in streams}
+    if len(set(names.values())) < len(streams):
+        twice = sorted(ref.label for ref in streams if Counter(names.values())[names[ref]] > 1)
+        raise OptionError(f"'streams' accepts different streams; {' and '.join(twice)} are the same one.")
+    return names

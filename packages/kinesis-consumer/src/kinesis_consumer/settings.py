@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from kinesis_core import OptionError
+from kinesis_consumer.arguments import refused
 from kinesis_core.model import SHARD_RATE_BYTES
 
 _MIB = 1024 * 1024
-
-
-def _refuse(attribute: Attribute[Any], domain: str, value: object) -> NoReturn:
-    raise OptionError(f"'{attribute.name}' accepts {domain}; got {value!r}.")
 
 
 def _within(
@@ -25,16 +21,17 @@ def _within(
 
     def check(_: Any, attribute: Attribute[Any], value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, (int, kind)):
-            _refuse(attribute, what, value)
+            raise refused(attribute.name, what, value)
         if not low <= value <= high:  # NaN is nowhere
-            _refuse(attribute, f"{low:,} to {high:,}" if high < float("inf") else f"{low:,} or more", value)
+            domain = f"{low:,} to {high:,}" if high < float("inf") else f"{low:,} or more"
+            raise refused(attribute.name, domain, value)
 
     return check
 
 
 def _check_bool(_: Any, attribute: Attribute[Any], value: object) -> None:
     if not isinstance(value, bool):
-        _refuse(attribute, "True or False", value)
+        raise refused(attribute.name, "True or False", value)
 
 
 @frozen(kw_only=True)

@@ -6,33 +6,40 @@ import random
 
 import pytest
 
-from kinesis_consumer.worker.outages import Outage, Periodic, Recovery, RenewalLog
+from kinesis_consumer.worker.outages import Outage, Periodic, RenewalLog
 from kinesis_core import AccessDeniedError, ServiceError, UnavailableError
 from support.fake_stream import FakeClock
 
 ERROR = UnavailableError("It fails.", "InternalServerError")
 
 
-def test_failures_have_a_line_each_minute() -> None:
+def recoveries(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [text for text in caplog.messages if text.startswith("coordination.recovered")]
+
+
+def test_failures_have_a_line_each_minute(caplog: pytest.LogCaptureFixture) -> None:
     """The first failure has one at once. Each later line counts the failures since the one before."""
-    outage = Outage()
+    caplog.set_level("INFO", "kinesis_consumer")
+    outage = Outage("assignment")
     lines = {second: outage.failed(second) for second in range(150)}
     assert {second: count for second, count in lines.items() if count} == {0: 1, 60: 60, 120: 60}
-    assert outage.succeeded(150) == Recovery(150, 150)
-    assert outage.succeeded(151) is None
+    outage.succeeded(150)
+    outage.succeeded(151)
+    assert recoveries(caplog) == ["coordination.recovered task=assignment failures=150 failed_s=150"]
 
 
-def test_a_store_that_fails_now_and_then_has_few_lines() -> None:
+def test_a_store_that_fails_now_and_then_has_few_lines(caplog: pytest.LogCaptureFixture) -> None:
     """A success in between does not make further lines: at most a failure and a recovery each minute."""
-    outage = Outage()
-    failed, recovered = [], []
+    caplog.set_level("INFO", "kinesis_consumer")
+    outage, failed = Outage("assignment"), []
     for second in range(0, 180, 2):
         if (failures := outage.failed(second)) is not None:
             failed.append((second, failures))
-        if (recovery := outage.succeeded(second + 1)) is not None:
-            recovered.append((second + 1, recovery.failures))
+        outage.succeeded(second + 1)
     assert failed == [(0, 1), (60, 30), (120, 30)]
-    assert recovered == [(1, 1), (61, 30), (121, 30)]
+    assert recoveries(caplog) == [
+        f"coordination.recovered task=assignment failures={failures} failed_s=1" for failures in (1, 30, 30)
+    ]
 
 
 class Task:
@@ -79,7 +86,7 @@ def test_a_task_that_fails_waits_longer_and_longer(caplog: pytest.LogCaptureFixt
     failed = [text for text in caplog.messages if text.startswith("coordination.failed")]
     assert 9 <= len(failed) <= 11
     assert failed[0].endswith("task=assignment code=InternalServerError reason=It fails. failures=1")
-    (recovered,) = [text for text in caplog.messages if text.startswith("coordination.recovered")]
+    (recovered,) = recoveries(caplog)
     assert f"task=assignment failures={len(failing)} failed_s=" in recovered
 
 

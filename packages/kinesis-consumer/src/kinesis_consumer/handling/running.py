@@ -9,6 +9,7 @@ from inspect import iscoroutinefunction
 
 from attrs import define
 
+from kinesis_consumer.arguments import refused
 from kinesis_consumer.delivery import Batch
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.handling.steps import (
@@ -87,7 +88,7 @@ class Run:
 
     def _verify_handler(self) -> None:
         if not callable(self.handler):
-            raise OptionError(f"'handler' accepts a function of a batch or a record; got {self.handler!r}.")
+            raise refused("handler", "a function of a batch or a record", self.handler)
 
     def _process(self, batch: Batch) -> None:
         steps, error = self._steps(batch), None

@@ -58,7 +58,7 @@ def verify_count(argument: str, value: object, least: int) -> None:
         OptionError: It is not.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise OptionError(f"'{argument}' accepts {least} or more; got {value!r}.")
+        raise refused(argument, f"{least} or more", value)
 
 
 @define
@@ -72,9 +72,9 @@ class Handling:
 
     def __attrs_post_init__(self) -> None:
         if self.each not in ("batch", "record"):
-            raise OptionError(f"'each' accepts 'batch' or 'record'; got {self.each!r}.")
+            raise refused("each", "'batch' or 'record'", self.each)
         if self.on_failure != "stop" and not callable(self.on_failure):
-            raise OptionError(f"'on_failure' accepts 'stop' or a function; got {self.on_failure!r}.")
+            raise refused("on_failure", "'stop' or a function", self.on_failure)
         verify_count("retries", self.retries, 0)
 
     def steps(self, batch: Batch, clock: Clock, is_stopping: Callable[[], bool]) -> HandlingSteps:

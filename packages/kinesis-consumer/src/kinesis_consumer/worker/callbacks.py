@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from kinesis_core import OptionError
+from kinesis_consumer.arguments import refused
 
 LeaseCallback = Callable[[str, str], None]
 """Called with the stream, as in `Batch.stream`, and the id of the shard."""
@@ -29,7 +29,7 @@ def _nothing(*_: object) -> None:
 
 def _check_callable(_: Any, attribute: Attribute[Any], value: object) -> None:
     if not callable(value):
-        raise OptionError(f"'{attribute.name}' accepts a function; got {value!r}.")
+        raise refused(attribute.name, "a function", value)
 
 
 @frozen(kw_only=True)

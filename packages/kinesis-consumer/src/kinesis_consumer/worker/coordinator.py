@@ -198,9 +198,7 @@ class Coordinator:
         return bool(findings.created)
 
     def _warn_of_listing(self, stream_id: str | None, code: str, reason: object) -> None:
-        failures = self._listings.setdefault(stream_id, Outage()).failed(self.clock.now_s())
-        if failures is not None:
-            log.warning("coordination.failed", task="creation", code=code, reason=reason, failures=failures)
+        self._listings.setdefault(stream_id, Outage("creation")).warn(code, reason, self.clock.now_s())
 
     def _discover(self) -> float:
         self.worker.discover()

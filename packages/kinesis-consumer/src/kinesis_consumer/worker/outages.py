@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock, doubled_s
@@ -19,20 +19,12 @@ RETRY_S = 1.0
 LONGEST_RETRY_S = 15.0
 
 
-@frozen
-class Recovery:
-    """Logs when an outage ends."""
-
-    failures: int
-    """All since the first line in the log."""
-    failed_s: float
-    """How long they lasted."""
-
-
 @define
 class Outage:
     """Failures in a row of one thing that is done again and again. Times are seconds of any clock."""
 
+    task: str
+    """What it is called in the log."""
     failures: int = field(default=0, init=False)
     """In a row."""
     _unlogged: int = field(default=0, init=False)
@@ -53,11 +45,18 @@ class Outage:
         count, self._unlogged, self._logged_s = self._unlogged, 0, now_s
         return count
 
-    def succeeded(self, now_s: float) -> Recovery | None:
-        """Note a success. Returns the recovery, if the log tells of the failures."""
+    def warn(self, code: str, reason: object, now_s: float) -> None:
+        """Note a failure, and log it if another line is due."""
+        if (failures := self.failed(now_s)) is not None:
+            log.warning("coordination.failed", task=self.task, code=code, reason=reason, failures=failures)
+
+    def succeeded(self, now_s: float) -> None:
+        """Note a success. If the failures were logged, their end is logged, too."""
         self.failures = 0
         since_s, self._since_s = self._since_s, None
-        return None if since_s is None else Recovery(self._total, now_s - since_s)
+        if since_s is not None:
+            facts = {"failures": self._total, "failed_s": round(now_s - since_s)}
+            log.info("coordination.recovered", task=self.task, **facts)
 
     def pause_s(self, rng: random.Random, longest_s: float = LONGEST_RETRY_S) -> float:
         """Return how long to wait after a failure: longer after each one in a row, and differently for each worker."""
@@ -76,7 +75,10 @@ class Periodic:
     due_s: float = field(default=float("-inf"))
     longest_retry_s: float = LONGEST_RETRY_S
     """The longest pause after a failure."""
-    _outage: Outage = field(factory=Outage, init=False)
+    _outage: Outage = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._outage = Outage(self.name)
 
     def step(self) -> None:
         """
@@ -91,23 +93,13 @@ class Periodic:
         try:
             self.due_s = now_s + self.run()
         except ServiceError as error:
-            self._fail(error)
+            if not error.retryable:
+                raise
+            now_s = self.clock.now_s()
+            self._outage.warn(error.code, error, now_s)
+            self.due_s = now_s + self._outage.pause_s(self.rng, self.longest_retry_s)
         else:
-            self._succeed()
-
-    def _fail(self, error: ServiceError) -> None:
-        if not error.retryable:
-            raise error
-        now_s = self.clock.now_s()
-        if (failures := self._outage.failed(now_s)) is not None:
-            facts = {"code": error.code, "reason": error, "failures": failures}
-            log.warning("coordination.failed", task=self.name, **facts)
-        self.due_s = now_s + self._outage.pause_s(self.rng, self.longest_retry_s)
-
-    def _succeed(self) -> None:
-        if (recovery := self._outage.succeeded(self.clock.now_s())) is not None:
-            facts = {"failures": recovery.failures, "failed_s": round(recovery.failed_s)}
-            log.info("coordination.recovered", task=self.name, **facts)
+            self._outage.succeeded(self.clock.now_s())
 
 
 WriteAttempt = tuple[str, ServiceError | None]
@@ -118,7 +110,7 @@ WriteAttempt = tuple[str, ServiceError | None]
 class RenewalLog:
     """What the log tells of failed writes to the leases of one worker: one line for all of them, each minute."""
 
-    _outage: Outage = field(factory=Outage, init=False)
+    _outage: Outage = field(factory=lambda: Outage("renewal"), init=False)
     _keys: set[str] = field(factory=set, init=False)
     """The leases that failed since the last line."""
 
@@ -129,10 +121,8 @@ class RenewalLog:
             errors.append(error)
             if error is not None:
                 self._fail(key, error, clock.now_s())
-        recovery = self._outage.succeeded(clock.now_s()) if errors and not any(errors) else None
-        if recovery is not None:
-            facts = {"failures": recovery.failures, "failed_s": round(recovery.failed_s)}
-            log.info("coordination.recovered", task="renewal", **facts)
+        if errors and not any(errors):
+            self._outage.succeeded(clock.now_s())
 
     def _fail(self, key: str, error: ServiceError, now_s: float) -> None:
         self._keys.add(key)

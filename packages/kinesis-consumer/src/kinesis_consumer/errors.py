@@ -64,8 +64,8 @@ class HandlerError(KinesisError):
 
 class GroupStateError(KinesisError):
     """
-    This worker cannot use the table of leases: it has leases of other streams, workers of a KCL before 3.5, or the state of a newer
-    version.
+    This worker cannot use the table of leases. The table has leases of other streams, is used by workers of a KCL before 3.5, or
+    has the state of a newer version.
 
     Follow the advice in the message.
     """

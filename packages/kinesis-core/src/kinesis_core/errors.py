@@ -66,8 +66,8 @@ class TableLayoutError(OptionError):
 
 class OffsetError(KinesisError, ValueError):
     """
-    A saved offset is damaged, has an unknown version or field, names a time to come or a record that never was, or belongs to
-    another stream.
+    A saved offset cannot be used. It is damaged, has an unknown version or field, or belongs to another stream. Or it names a
+    future time, or a record that the shard never had.
 
     Restore what holds it, or start without it.
     """
@@ -239,7 +239,7 @@ class IteratorExpiredError(ServiceError):
 
 class ResourceInUseError(ServiceError):
     """
-    The resource is in use: the shard was subscribed to less than 5 seconds ago, the consumer or table is being created
+    The resource is in use. The last subscription to the shard is less than 5 seconds ago, the consumer or table is being created
     or deleted, or its name is taken.
 
     Wait for it, or choose another consumer or table.

@@ -161,8 +161,8 @@ DYNAMODB_CALLS = (
             Use(
                 Purpose.GROUP_TABLE,
                 WORKER,
-                "for a lease that was assigned, for those of a shard's parents, and after a write without a response; regularly, for the "
-                "leader's lock and for how the group coordinates",
+                "for a lease that was assigned, for leases of a shard's parents, and after a write without a response; "
+                "regularly, for the leader's lock and the state of the group",
             ),
         ),
         "3,000 read units a second, per partition of the table; an item takes one",
@@ -226,8 +226,8 @@ CALLS = (
             Use(
                 Purpose.SOURCE,
                 DRIVER,
-                "when a query is loaded, when it starts, every ten minutes while it runs, and when the first records of a shard "
-                "are planned, once for each stream",
+                "once for each stream: when a query is loaded, when it starts, every ten minutes, and when the first records of "
+                "a shard are planned",
             ),
             Use(
                 Purpose.SINK,

@@ -9,8 +9,9 @@ READING = (
         "aggregate.undecoded",
         "WARNING",
         "task",
-        "An aggregate with the right checksum cannot be decoded as a whole. Rows without the key that they refer to have a null, and "
-        "what is not in the format is a row as it is: one user record, or the aggregate. Nothing is dropped. One line a minute for each "
+        "An aggregate with the right checksum cannot be decoded as a whole. If a user record refers to a missing key, its key "
+        "is null. A part that is not in the format becomes one row as it is: a user record, or the whole aggregate. Nothing is "
+        "dropped. One line a minute for each "
         "shard.",
         {
             "stream": "",

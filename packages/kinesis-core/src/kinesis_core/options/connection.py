@@ -127,8 +127,9 @@ OUTAGE_TIMEOUT = Option[float](
 HTTP_TRANSPORT = Option[Transport | None](
     name="httpTransport",
     meaning=(
-        "Who sends the frequent calls. `direct`: this package, on connections that botocore opens. `botocore`: botocore signs and "
-        "sends every call, which takes at least six times the CPU of a small call and three times that of a large page. Use it "
+        "Who sends the frequent calls. `direct`: this package, on connections that botocore opens. `botocore`: botocore signs "
+        "and sends every call. This takes at least six times the CPU for a small call, and three times the CPU for a large "
+        "page. Use it "
         "to find out whether `direct` causes a problem. A DEBUG event `transport.chosen` names the one in use."
     ),
     parser=one_of({transport.value: transport for transport in Transport}),

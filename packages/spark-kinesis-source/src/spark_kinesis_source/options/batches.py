@@ -34,16 +34,16 @@ _LIMITS = Limits()
 _PLAN = PlanSettings()
 _READ = ReadSettings()
 _DIVIDED = (
-    "Each plan divides the limit by what the shards need: one that is idle leaves its part to the others, and those that are behind "
-    "get equal parts. A shard that was idle and takes in much has the rest of it in the next micro-batch."
+    "Each plan divides the limit among the shards. An idle shard gives its part to the others. Shards that are behind get equal "
+    "parts. If an idle shard suddenly receives many records, some of them may wait for the next micro-batch."
 )
 
 MAX_RECORDS_PER_SHARD = Option[int](
     name="maxRecordsPerShard",
     meaning=(
         "About how many records of each shard a micro-batch contains at most. An aggregate counts as one record. On Spark 4.0 "
-        "and 4.1 the default has no effect: a micro-batch contains everything in the stream, which may be the whole backlog, "
-        "unless you set this option, `maxBytesPerShard`, `maxRecordsPerTrigger` or `maxBytesPerBatch`. If you set one of them "
+        "and 4.1 the default has no effect: a micro-batch contains all records in the stream. Set this option, "
+        "`maxBytesPerShard`, `maxRecordsPerTrigger` or `maxBytesPerBatch` there to limit it. If you set one of them "
         "there, `Trigger.AvailableNow` ends after one micro-batch of that size."
     ),
     parser=integer(1, None, "records"),
@@ -108,8 +108,9 @@ MAX_TRIGGER_DELAY = Option[float](
 MAX_SHARD_SKEW = Option[float | None](
     name="maxShardSkew",
     meaning=(
-        "How far the shards of a micro-batch are apart at most, by the arrival times of their records, while a limit ends one of them "
-        "before its tip. The other shards, of all streams, wait for the one that is furthest behind. So a watermark with a longer delay "
+        "The maximum difference between the shards of a micro-batch, in the arrival times of their records. It applies while a "
+        "limit ends one shard before its tip. The other shards, of all streams, wait for the one that is furthest behind. So a "
+        "watermark with a longer delay "
         "than this drops no rows of a shard that is behind. A shard whose calls are refused, or that Kinesis returns no records of, "
         "holds the others for a minute at most. At the tip nothing waits, unless this is less than 5 s. With `none`, each shard goes as far as its limits allow."
     ),

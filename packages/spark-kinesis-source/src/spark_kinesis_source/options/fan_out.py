@@ -145,7 +145,8 @@ FAN_OUT_FALLBACK = Option[bool](
     name="fanOutFallback",
     meaning=(
         "Whether a task polls if it has no subscription. It polls at once if the subscription of the shard is in use, as in "
-        "micro-batches less than 5 s apart; otherwise after `subscribeTimeout` or `subscribeRetries`. With `false` the task "
+        "micro-batches less than 5 s apart. Otherwise it polls after `subscribeTimeout` or `subscribeRetries`. With `false` the "
+        "task "
         "waits, and then fails."
     ),
     parser=boolean(),

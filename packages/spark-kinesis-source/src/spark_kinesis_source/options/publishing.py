@@ -25,8 +25,8 @@ METADATA_COMMITTER_TYPE = Option[ProgressStore](
     name="metadataCommitterType",
     meaning=(
         "Where progress is published. Spark's checkpoint has all progress in both cases. `HDFS` publishes nothing else. "
-        "`DYNAMODB` also writes the progress after each micro-batch to a table in the layout of the KCL's lease table, for "
-        "monitoring and for other consumers that continue from there."
+        "`DYNAMODB` also writes the progress after each micro-batch to a table in the layout of the KCL's lease table. "
+        "Monitoring can read it, and other consumers can continue from it."
     ),
     parser=one_of({store.value: store for store in ProgressStore}),
     default=ProgressStore.SPARK,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Setting(str, Enum):
-    """What a user sets, and what each front door has a name for. The value stands for that name in an `Advice`."""
+    """A setting that each interface has its own name for. In an `Advice`, the value in braces stands for this name."""
 
     STREAM = "stream"
     START = "start"
@@ -29,7 +29,7 @@ class Setting(str, Enum):
 
 class Advice(Enum):
     """
-    What to do. The value says it, with settings in braces, for every front door whose vocabulary has no sentence of its own.
+    What to do. The value is the sentence, with settings in braces. The vocabulary of an interface can replace it by its own sentence.
 
     The names in a value that are not in braces are those of plain Python.
     """

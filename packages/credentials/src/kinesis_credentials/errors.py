@@ -32,7 +32,7 @@ from kinesis_credentials.base import KinesisError
 
 @frozen
 class Attempt:
-    """One source that was tried, and why it returned no credentials, or that it returned them."""
+    """One source that was tried, and its result: it returned credentials, or the reason why not."""
 
     source: str
     reason: str

@@ -54,8 +54,8 @@ class StaticKeys:
 @frozen
 class Profile:
     """
-    A named profile of the AWS configuration files, with all that a profile supports: keys, a role to assume, SSO, a
-    credential process.
+    A named profile of the AWS configuration files. It supports everything that AWS's profiles support: keys, a role to assume,
+    SSO, a credential process.
 
     No other source is tried. A profile without credentials is an error; it never falls back to the environment or to the
     machine's role.
@@ -102,7 +102,7 @@ class ProviderClass:
 @frozen
 class AssumeRole:
     """
-    A role that is assumed with the credentials of *base*, any other spec, also another role.
+    A role that is assumed with the credentials of *base*. *base* is any other spec, even another role.
 
     STS is called in the session's region, or at *sts_endpoint_url*. The keys are valid for an hour, the longest time
     for a role assumed by a role, and are refreshed 15 minutes before they expire.

@@ -37,9 +37,9 @@ class ConsumerGroup:
     """
     One worker of a group. Open one in each process; threads may share it.
 
-    It starts to work when it is entered (`with`), and releases its leases when it is left. On SIGTERM, all groups of the process
-    finish their current batches and end their iterations. This needs one group that is entered in the main thread, and a program
-    without its own SIGTERM handler.
+    It starts to work at the start of the `with` block, and releases its leases at the end. On SIGTERM, all groups of the process
+    finish their current batches and end their iterations. This requires that the `with` block of one group started in the main
+    thread, and that the program does not handle SIGTERM itself.
     """
 
     application: str
@@ -77,8 +77,9 @@ class ConsumerGroup:
         This waits up to half a minute for throttles and outages to end. It creates a missing table (it waits up to 900 s for it) and
         registers a missing consumer (up to 60 s). It takes no lease: the worker takes leases once the group is entered.
 
-        *streams*: one stream or several, each by name or ARN. All workers of a group name the same streams. A group that started with
-        several streams can change them later. A group that started with one stream cannot, because its leases do not name the stream.
+        *streams*: one stream or several, each by name or ARN. All workers of a group must name the same streams. A group that
+        started with several streams can change them later. A group that started with one stream cannot, because its leases do not
+        name the stream.
         *application*: the name of the group: 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
         *leases*: where the group keeps its leases. The default is DynamoDB, in the table of the application, as with the KCL. A path
         names a file of SQLite.
@@ -88,7 +89,7 @@ class ConsumerGroup:
         *start*: where a new group starts: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time in the past. Later starts continue from the
         leases.
         *consumer*: the name of the consumer for enhanced fan-out. It is registered if it does not exist, and never removed. For a single
-        stream it may be an ARN. All workers of a group name the same consumer. By default the group polls.
+        stream it may be an ARN. All workers of a group must name the same consumer. By default the group polls.
         *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each process. The
         name of a killed process can be used again: `open` then waits up to one lease duration.
 
@@ -164,9 +165,9 @@ class ConsumerGroup:
         """
         Return, by stream and shard, how many milliseconds this worker is behind the tip.
 
-        The lag is that of the last page. The age of that page is added while no further page is read: the current batch is not
-        committed, the memory is full, or calls fail. So the lag grows. A shard is left out before its first page and after its
-        last one.
+        The lag is the lag of the last page. While no further page is read, the age of this page is added, so the lag grows. This
+        happens if the current batch is not committed, the memory is full, or calls fail. A shard is left out before its first
+        page and after its last page.
         """
         return self._threads.worker.lag()
 
@@ -181,11 +182,11 @@ class ConsumerGroup:
         each: Literal["batch", "record"] = "batch",
     ) -> None:
         """
-        Call *handler* for each batch or each record, and commit each batch afterwards. It ends as an iteration does.
+        Call *handler* for each batch or each record, and commit each batch afterwards. `run` ends when an iteration would end.
 
-        *threads* handle several shards at once, each shard in order. A handler that raises is called again after a pause, up to *retries*
-        times. Then *on_failure* decides: "stop" ends the group with an error. A function is called with the batch or record and the
-        exception; when it returns, the records count as processed.
+        *threads* handle several shards at once, each shard in order. A handler that raises an exception is called again after a
+        pause, up to *retries* times. Then *on_failure* decides. "stop" ends the group with an error. A function is called with
+        the batch or record and the exception. When it returns, the records count as processed.
 
         Raises:
             OptionError: An argument is malformed.

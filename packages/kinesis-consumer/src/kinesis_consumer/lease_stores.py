@@ -21,11 +21,11 @@ class LeaseStore(Protocol):
 
     def open(self, application: str, connection: Connection) -> ItemTable:
         """
-        Return the table of *application*, ready to be used. *connection* is how the group reaches its streams.
+        Return the table of *application*, ready for use. *connection* says how the group reaches its streams.
 
         Raises:
-            OptionError: There is something else of that name.
-            GroupStateError: Another version of this package has made it.
+            OptionError: The name belongs to something else.
+            GroupStateError: Another version of this package has created it.
             ServiceError: The store cannot be reached, or access is denied.
         """
         ...
@@ -33,7 +33,7 @@ class LeaseStore(Protocol):
 
 @frozen
 class MemoryLeases:
-    """Leases in memory: for tests, and for programs with one process. They are gone when it ends."""
+    """Leases in memory: for tests, and for programs with one process. They are lost when the process ends."""
 
     _tables: dict[str, MemoryTable] = field(factory=dict, init=False, repr=False)
 

@@ -40,27 +40,27 @@ class GroupSettings:
 
     lease_duration_s: float = field(default=10.0, validator=_within(1, 3600))
     """
-    How long a lease is valid without a renewal. A worker renews its leases three times in this time. All workers of a group have the
-    same duration. The KCL calls it `failoverTimeMillis`.
+    The time for which a lease is valid without a renewal. A worker renews its leases three times in this time. All workers of a
+    group must have the same value. The KCL calls it `failoverTimeMillis`.
     """
     fetch_interval_s: float = field(default=1.0, validator=_within(0.2, 3600))
     """Time between two reads of a shard at its tip. A shard with more records is read at once."""
     max_fetch_rate_bytes: float = field(default=float(SHARD_RATE_BYTES), validator=_within(1, float("inf")))
-    """Maximum bytes a second read from one shard. The default is what Kinesis returns to all polling consumers of a shard together."""
+    """Maximum bytes a second read from one shard. The default is the quota that all polling consumers of a shard share."""
     max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000, int))
     """Maximum number of records in a batch. An aggregate counts as one."""
     max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB, int))
-    """A batch with this much data gets no further page of records."""
+    """A batch with this many bytes gets no further page of records."""
     max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB, int))
-    """No further page is read while all batches and pages of this worker hold this much data."""
+    """No further page is read while the batches and pages of this worker together have this many bytes."""
     fetch_threads: int = field(default=8, validator=_within(1, 1000, int))
     """Maximum number of shards that are read at the same time."""
     max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1, int))
     """
-    Maximum number of shards of one worker. All workers of a group have the same number, because the leader applies its own. Shards
-    beyond all workers' maximum are not read: the event `shards.unassigned` gives their number.
+    Maximum number of shards of one worker. All workers of a group must have the same value, because the leader applies its own.
+    If all workers have their maximum, the other shards are not read: the event `shards.unassigned` gives their number.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
     """Maximum time for the current batch once another worker waits for its shard."""
     fail_on_data_loss: bool = field(default=True, validator=_check_bool)
-    """Whether lost records are an error. If not, the loss is logged and reading continues with the oldest record left."""
+    """Whether lost records are an error. If not, the loss is logged, and reading continues with the oldest record that is left."""

@@ -116,7 +116,7 @@ class ArrowForms(ABC):
 @frozen
 class Batch(ArrowForms):
     """
-    An exact part of a stream. It is fixed before any record is read, so reading it twice gives the same records.
+    An exact part of a stream. Its start and end are fixed before any record is read. So a second read returns the same records.
 
     Attributes:
         offset: The end of the batch, as JSON-ready values. Save it once the batch is processed, and pass it as `start`
@@ -140,22 +140,23 @@ class Batch(ArrowForms):
 
     @property
     def is_merged(self) -> bool:
-        """Whether `by_arrival` merges its shards: it has at most 128."""
+        """Whether `by_arrival` merges the shards of the batch. True for at most 128 shards."""
         return sum(map(len, self._groups)) <= MERGED_RANGES
 
     def of_shards(self, shard_ids: Collection[str]) -> Batch:
-        """Return the part of the batch that is in these shards. Its offset is that of the whole batch."""
+        """Return the part of the batch that is in these shards. Its offset is the offset of the whole batch."""
         chosen = (tuple(part for part in group if part.shard_id in shard_ids) for group in self._groups)
         return evolve(self, groups=[group for group in chosen if group])
 
     def records(self, *, deaggregate: bool = True, by_arrival: bool = False) -> Iterator[UserRecord]:
         """
-        Yield the records of the batch. A shard's records come in order, a parent's before its children's.
+        Yield the records of the batch. The records of a shard come in order. The records of a parent come before the records of
+        its children.
 
         KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
 
         With *by_arrival*, the shards are merged by the arrival times of their records, if the batch has at most 128
-        shards. These times are not exact, so neither is that order. The order within a shard remains.
+        shards. Arrival times are not exact, so this order is not exact either. The order within a shard remains.
 
         Raises:
             DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
@@ -169,9 +170,9 @@ class Batch(ArrowForms):
         self, *, deaggregate: bool = True, by_arrival: bool = False
     ) -> Iterator[list[UserRecord]]:
         """
-        Yield the same records as `records` in lists, as they come from Kinesis. No list waits for a later one.
+        Yield the same records as `records`, in lists: one list for each page that Kinesis returned. No list waits for a later one.
 
-        The arguments are those of `records`, and so are the errors.
+        The arguments and errors are the same as for `records`.
         """
         ranges = [part for group in self._groups for part in group]
         if by_arrival and len(ranges) > 1 and self.is_merged:

@@ -28,11 +28,11 @@ _PACKAGE = "kinesis_native"
 @frozen
 class Runtime:
     """
-    Which code of kinesis-core this process runs.
+    Whether this process uses kinesis-native, and why not.
 
     Attributes:
         native: Whether kinesis-native decodes and encodes. Otherwise Python does.
-        reason: Why not; empty if it does.
+        reason: Why kinesis-native is not used. Empty if it is used.
     """
 
     native: bool

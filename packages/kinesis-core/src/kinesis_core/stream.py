@@ -87,7 +87,8 @@ class Stream:
         """
         Return the stream, after one call that verifies that it exists.
 
-        *region* comes from the ARN, the endpoint or botocore's chain if it is None; *credentials* from botocore's chain.
+        Without *region*, the region comes from the ARN, the endpoint or botocore's chain. Without *credentials*, the credentials
+        come from botocore's chain.
 
         With a *consumer*, batches are read by enhanced fan-out. A consumer given by name is registered if it does not
         exist, and removed by `close` unless *keep_consumer* is set. A consumer given by ARN must exist; it is kept.
@@ -98,7 +99,8 @@ class Stream:
 
         Raises:
             CredentialsError: No credentials or no region are found.
-            OptionError: *name_or_arn* is neither, the consumer is another stream's, or HTTP/2 or CBOR is not installed.
+            OptionError: *name_or_arn* is neither a name nor an ARN, the consumer belongs to another stream, or HTTP/2 or CBOR is
+                not installed.
             StreamNotFoundError: The stream or the consumer does not exist.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """
@@ -140,12 +142,12 @@ class Stream:
         return with_children(self._api.list_shards())
 
     def now_ms(self) -> int:
-        """Return the time by the clock of Kinesis, in milliseconds since the epoch. The end of a read is no later time."""
+        """Return the time by the clock of Kinesis, in milliseconds since the epoch. The end of a read cannot be later."""
         return self._api.now_ms()
 
     def certain_from_ms(self) -> int:
         """
-        Return the time from which on nothing has expired, in milliseconds since the epoch, after one call.
+        Return the earliest time since which no record has expired, in milliseconds since the epoch. Makes one call.
 
         A read that starts at an earlier time may be an error, or may lack records.
         """
@@ -155,12 +157,12 @@ class Stream:
         """
         Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
 
-        A position is text as in the option `startingPosition` ("TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z", JSON such
-        as '{"kclApplication": "billing"}'), a value such as `TrimHorizon()` or `PerShard({...})`, or, as *start*, the `offset`
-        of another batch. The batch has no records where that offset is after *end*.
+        A position is text as in the option `startingPosition`: "TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z", or JSON such
+        as '{"kclApplication": "billing"}'. It can also be a value such as `TrimHorizon()` or `PerShard({...})`. A *start* can
+        also be the `offset` of another batch. If this offset is after *end* in a shard, the batch has no records of the shard.
 
-        A read from a time has all records since then, or is an error. With `fail_on_data_loss` off it has those that are left,
-        and `start.expired` is logged. A read from TRIM_HORIZON leaves out those that are about to expire.
+        A read from a time has all records since then, or raises an error. With `fail_on_data_loss` off it has the records that
+        are left, and `start.expired` is logged. A read from TRIM_HORIZON leaves out records that are about to expire.
 
         Raises:
             OptionError: A position is malformed or in the future, the start is after the end, or a shard does not exist.
@@ -184,14 +186,14 @@ class Stream:
 
     def follow(self, start: Start = "LATEST", until: AtTimestamp | None = None) -> Iterator[Batch]:
         """
-        Yield batch after batch from *start*, and wait while there are no new records.
+        Yield one batch after the other from *start*, and wait while there are no new records.
 
-        It ends once all records that arrived before *until*, which may be in the future, are in a batch. Without *until* it
+        It ends once all records that arrived before *until* are in a batch. *until* may be in the future. Without *until* it
         never ends by itself.
 
-        A child shard's records come in a later batch than its parents'. After hours without records a batch may be
-        empty; save its offset like any other. To continue after a restart, save the `offset` of each batch once it is
-        processed, and pass the last one as *start*.
+        The records of a child shard come in a later batch than the records of its parents. After hours without records a batch
+        may be empty. Save its offset as well. To continue after a restart, save the `offset` of each batch once it is processed,
+        and pass the last offset as *start*.
 
         Raises:
             OptionError, OffsetError, DataLossError, ServiceError: As in `read`.

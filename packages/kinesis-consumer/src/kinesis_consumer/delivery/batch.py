@@ -17,8 +17,8 @@ from kinesis_core.reading import UserRecord, user_records
 @frozen
 class BatchId:
     """
-    Which records a batch has. The same batch has the same id after a crash, in whichever worker, whether that was given the stream's
-    name or its ARN.
+    Identifies the records of a batch. The same batch has the same id after a crash and in any worker, whether the worker was
+    opened with the stream's name or its ARN.
 
     As text it is one line: `orders:shardId-000000000000:4966...:4967...`.
     """
@@ -46,10 +46,10 @@ class BatchOwner(Protocol):
 @define(eq=False)
 class Batch(ArrowForms):
     """
-    An exact part of one shard. Its end was fixed before it was delivered, so it has the same records each time it is delivered.
+    An exact part of one shard. Its end was fixed before its delivery. So it has the same records each time it is delivered.
 
     Attributes:
-        id: Which records it has.
+        id: The id of its records: stream, shard, first and last record.
         stream: The stream's name, even if it was given by its ARN. The ARN if two streams of the group have the same name.
         shard_id: The shard of all its records.
         size_bytes: The data of its records.
@@ -72,7 +72,7 @@ class Batch(ArrowForms):
 
     @property
     def record_count(self) -> int:
-        """How many records it has; an aggregate is one."""
+        """The number of its records. An aggregate counts as one."""
         return sum(len(part.page.records) for part in self._pages)
 
     @property
@@ -93,15 +93,15 @@ class Batch(ArrowForms):
         """
         Whether the batch is not committed, its lease is held, and no other worker can have its shard at this moment.
 
-        That is so as long as the lease is valid by the clock of this process. False after a commit, and after the lease was lost or
-        released: then it stays false. This holds only at this moment: the process may be paused afterwards, and lose the lease.
+        True as long as the lease is valid by the clock of this process. False after a commit, and after the lease was lost or
+        released. Then it stays false. This holds only at this moment: the process may be paused afterwards, and lose the lease.
         Only a commit verifies the lease in the store.
         """
         return self._owner.is_ours(self)
 
     def records(self, *, deaggregate: bool = True) -> Iterator[UserRecord]:
         """
-        Yield the records in the order of the shard. The second time, they are the same.
+        Yield the records in the order of the shard. A second call yields the same records.
 
         KPL aggregates are unpacked into their user records. With `deaggregate=False` an aggregate is one record.
 
@@ -121,21 +121,22 @@ class Batch(ArrowForms):
         """
         Commit the batch: its records are processed, and no worker gets them again. Idempotent.
 
-        While the store of leases fails, this waits, as long as the lease is valid. Then it looks once more whether the commit was
-        written.
+        While the store of leases fails, `commit` tries again, as long as the lease is valid. Then it reads the lease once more,
+        to see whether the commit was written.
 
         Raises:
             LeaseLostError: The lease is lost. The batch is not committed, and is delivered again. If the error says
-            `may_be_committed`, this is unknown. ServiceError: The store refuses the write, and a retry would not help.
+                `may_be_committed`, this is unknown.
+            ServiceError: The store refuses the write, and a retry would not help.
         """
         self._owner.commit(self)
 
     async def commit_async(self) -> None:
         """
-        As `commit`, for a task of asyncio: it is made in a thread.
+        As `commit`, for a task of asyncio. The commit is made in a thread.
 
         A task that is cancelled during this call waits until the commit is written or has failed, and is cancelled then.
-        `is_committed` and `may_be_committed` say which it was. A failed commit is the cause of the `CancelledError`.
+        `is_committed` and `may_be_committed` say what happened. A failed commit is the cause of the `CancelledError`.
 
         Raises:
             LeaseLostError, ServiceError: As for `commit`.

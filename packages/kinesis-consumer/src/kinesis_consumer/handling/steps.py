@@ -221,7 +221,7 @@ async def call_async(handler: Handler, unit: Unit) -> Exception | None:
 @frozen
 class SendTo:
     """
-    For `on_failure`: writes the records to another stream, with their partition keys, and waits until they are there.
+    For `on_failure`: writes the records to another stream, with their partition keys, and waits until they are written.
 
     A user record in an aggregate may have a key that Kinesis does not accept. It is cut to 256 characters, and an empty one is left out.
 

@@ -150,7 +150,7 @@ class HeldLease:
 
         Raises:
             ServiceError: Nobody knows whether it was written. The lease must count as lost: if it was not
-            written, the lease expires for others.
+                written, the lease expires for others.
         """
         with self.turn:
             if life.is_over(self._become(life.begin_release)):

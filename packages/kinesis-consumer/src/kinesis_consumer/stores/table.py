@@ -14,7 +14,7 @@ from kinesis_core.leases import LEASE_KEY, Item, Value
 
 @frozen
 class Update:
-    """A conditional change of one item. It is made as a whole or not at all. An attribute is set, removed or added to, once."""
+    """A conditional change of one item. It is made as a whole or not at all. It changes each attribute at most once."""
 
     key: str
     expect: Mapping[str, Value | None]
@@ -31,7 +31,8 @@ class Update:
 
     def apply(self, item: Item | None) -> Item | None:
         """
-        Return what the update makes of *item*, by the rules of DynamoDB; None if an expectation is not met. *item* stays as it is.
+        Return the new item that the update makes from *item*, by the rules of DynamoDB. None if an expectation is not met. *item*
+        does not change.
 
         Raises:
             InvalidRequestError: The update changes the key, or adds to an attribute that is not a number.
@@ -66,27 +67,27 @@ class ItemTable(Protocol):
     """
     A table of items by key. Threads may share it.
 
-    Each call makes one attempt and raises `ServiceError`s only: callers know until when it is worth to try again. After an error
+    Each call makes one attempt and raises only `ServiceError`s. The callers retry. After an error
     it is unknown whether a write was made.
     """
 
     @property
     def name(self) -> str:
-        """The application's, or the table's where it has one of its own."""
+        """The name of the table: by default the name of the application."""
         ...
 
     def prepare(self) -> None:
         """
-        Create the table and its index where they are missing, and wait until both can be used.
+        Create the table and its index if they are missing, and wait until both can be used.
 
         Raises:
-            OptionError: There is something else of that name. For a table in DynamoDB with another key, a `TableLayoutError`.
-            GroupStateError: Another version of this package has made it.
+            OptionError: The name belongs to something else. For a DynamoDB table with another key, a `TableLayoutError`.
+            GroupStateError: Another version of this package has created it.
         """
         ...
 
     def scan(self) -> list[Item]:
-        """Return all items, as they were written at some moment during the call, in no particular order."""
+        """Return all items in any order. Each item is as it was written at some moment during the call."""
         ...
 
     def get(self, key: str) -> Item | None:
@@ -98,15 +99,15 @@ class ItemTable(Protocol):
         ...
 
     def create(self, key: str, item: Item) -> bool:
-        """Write a new item. Returns whether there was none with that key, and so it was written. *item* lacks the key."""
+        """Write a new item, unless the key exists. Returns whether it was written. *item* does not contain the key."""
         ...
 
     def update(self, update: Update) -> Item | None:
-        """Change an item, or make a new one if there is none. Returns the whole new item; None if an expectation is not met."""
+        """Change an item, or create it. Returns the whole new item. None if an expectation is not met."""
         ...
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
-        """Delete an item. Returns False if an expectation is not met; Also true if there was no item and no value is expected."""
+        """Delete an item. Returns False if an expectation is not met. True also if there was no item and no value is expected."""
         ...
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ def _check_callable(_: Any, attribute: Attribute[Any], value: object) -> None:
 @frozen(kw_only=True)
 class Callbacks:
     """
-    Functions that the threads of a group call. They should return soon, because renewals wait for some of them.
+    Functions that the threads of a group call. They must return soon, because renewals of leases may wait for them.
 
     An exception in one of them ends the group with that exception.
     """

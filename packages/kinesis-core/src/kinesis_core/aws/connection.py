@@ -81,7 +81,8 @@ class Connection:
         """
         Return the connection to one stream, with defaults for everything else. It makes no call.
 
-        *region* comes from the ARN, the endpoint or botocore's chain if it is None; *credentials* from botocore's chain.
+        Without *region*, the region comes from the ARN, the endpoint or botocore's chain. Without *credentials*, the credentials
+        come from botocore's chain.
 
         Raises:
             OptionError: As in `StreamRef.parse`.

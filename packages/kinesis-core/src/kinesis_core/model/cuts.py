@@ -30,7 +30,7 @@ LAST_EPOCH_MS = 253_402_300_799_999
 
 @frozen
 class TrimHorizon:
-    """Before the oldest record that the shard still holds. For starts only."""
+    """The cut before the oldest record that the shard still has. For starts only."""
 
     def __str__(self) -> str:
         return "TRIM_HORIZON"
@@ -39,7 +39,7 @@ class TrimHorizon:
 @frozen
 class AtTimestamp:
     """
-    Before the first record that arrived at or after *epoch_ms*.
+    The cut before the first record that arrived at or after *epoch_ms*.
 
     Arrival times are neither exact nor increasing. So this cut only says where to search: the planner replaces it by
     `At` or `After` once it knows a record.
@@ -54,7 +54,7 @@ class AtTimestamp:
 
 @frozen
 class At:
-    """Before record *number*: it is the first record after this cut."""
+    """The cut before record *number*: this record is the first one after the cut."""
 
     number: int
     """The record's sequence number. Compare it, never compute with it."""
@@ -70,7 +70,7 @@ class At:
 
 @frozen
 class After:
-    """After record *number*: it is the last record before this cut."""
+    """The cut after record *number*: this record is the last one before the cut."""
 
     number: int
     """The record's sequence number. Compare it, never compute with it."""
@@ -81,7 +81,7 @@ class After:
 
 @frozen
 class ShardEnd:
-    """After the last record of a closed shard."""
+    """The cut after the last record of a closed shard."""
 
     def __str__(self) -> str:
         return "SHARD_END"

@@ -17,7 +17,7 @@ CLOCK_MARGIN_MS = 2000
 
 @frozen
 class Latest:
-    """After the newest record at the moment of planning: the tip of each shard."""
+    """The tip of each shard: the cut after its newest record at the time of planning."""
 
     def __str__(self) -> str:
         return "LATEST"
@@ -26,9 +26,9 @@ class Latest:
 @frozen
 class PerShard:
     """
-    A position per shard, by shard id.
+    A position for each shard, by its id.
 
-    As a start: the ancestors of a named shard count as read, any other unnamed shard begins at its oldest record.
+    As a start: the ancestors of a named shard count as read. Any other unnamed shard begins at its oldest record.
     As an end: an unnamed shard is read to its tip.
     """
 
@@ -38,7 +38,7 @@ class PerShard:
 @frozen
 class ForeignCheckpoint:
     """
-    The checkpoint of another connector for one stream: a position for every shard that was not read to its end.
+    The checkpoint of another connector, for one stream. It has a position for every shard that was not read to its end.
 
     So the ancestors of a named shard count as read, and its descendants begin at their oldest record. The position of any
     other unnamed shard is unknown.
@@ -53,7 +53,7 @@ class ForeignCheckpoint:
 @frozen
 class KclApplication:
     """
-    The point that an application of the Kinesis Client Library (KCL) has reached, as its lease table says.
+    The position of an application of the Kinesis Client Library (KCL), from its lease table.
 
     The table is read once, when reading starts. It becomes a `ForeignCheckpoint` for each stream.
     """

@@ -27,7 +27,7 @@ class Limits:
 
     @property
     def span_ms(self) -> float:
-        """The time in which a shard cannot take in more than this."""
+        """The time in which a shard cannot receive more than this."""
         by_records = float("inf") if self.max_records is None else float(self.max_records)
         by_bytes = float("inf") if self.max_bytes is None else self.max_bytes / SHARD_BYTES_PER_MS
         return min(by_records, by_bytes)

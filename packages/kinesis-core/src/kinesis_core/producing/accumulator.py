@@ -33,7 +33,7 @@ MOST_CONNECTIONS = 32
 
 @frozen
 class ProducerSettings:
-    """The defaults suit most streams. Decide about `aggregation_enabled`: consumers must be able to unpack aggregates."""
+    """Settings of a producer. The defaults suit most streams. Set `aggregation_enabled=False` if a consumer cannot unpack aggregates."""
 
     aggregation_enabled: bool = True
     """

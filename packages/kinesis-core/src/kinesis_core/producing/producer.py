@@ -38,14 +38,14 @@ _FEWEST_COLUMN_ROWS = 32
 
 class Producer:
     """
-    Writes records to one stream, each at least once. Thread-safe. A context manager, which flushes and closes.
+    Writes records to one stream, each at least once. Thread-safe. As a context manager it flushes and closes at the end.
 
-    Records of one partition key may be stored in another order than they were put, because PutRecords keeps no order.
-    After a `PutError` a producer accepts no more records. Those put since the last flush may or may not be in the
-    stream.
+    Records of one partition key may be stored in another order than they were put, because PutRecords keeps no order. After a
+    `PutError` a producer accepts no more records. Records that were put since the last flush may or may not be in the stream.
 
-    A producer that is not closed writes what it holds when it is collected, when the program ends, and at SIGTERM (if
-    it was opened in the main thread, and the program has no handler of its own). Errors are then only logged.
+    A producer that is not closed writes its records when it is garbage-collected, when the program ends, and at SIGTERM. SIGTERM
+    requires that the producer was opened in the main thread, and that the program does not handle SIGTERM itself. Errors are then
+    only logged.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class Producer:
         """
         Return a producer for the stream, after a check that the stream exists.
 
-        Without *region*, the ARN, the endpoint or botocore's chain decides. Without *credentials*, botocore's chain
-        does. The producer needs the IAM actions kinesis:DescribeStreamSummary, kinesis:ListShards and
+        Without *region*, the region comes from the ARN, the endpoint or botocore's chain. Without *credentials*, the credentials
+        come from botocore's chain. The producer needs the IAM actions kinesis:DescribeStreamSummary, kinesis:ListShards and
         kinesis:PutRecords.
 
         *wire_format* applies to PutRecords. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
 
         Raises:
             CredentialsError: There are no credentials, or no region.
-            OptionError: *name_or_arn* is neither, or CBOR is asked for and not installed.
+            OptionError: *name_or_arn* is neither a name nor an ARN, or CBOR is requested and not installed.
             StreamNotFoundError: There is no such stream.
             ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all open shards
                 within `record_ttl_s`.
@@ -127,7 +127,7 @@ class Producer:
         group: SenderGroup | None = None,
     ) -> Producer:
         """
-        Return a producer for *stream*, for the Spark sink. Programs use `open`, which checks and raises likewise.
+        Return a producer for *stream*, for the Spark sink. Programs use `open`, which makes the same checks.
 
         The producers of a *group* share its threads and a buffer of `buffer_bytes`.
         """
@@ -159,7 +159,7 @@ class Producer:
         Put many user records, given as columns of equal length. Much faster than `put` for each.
 
         Raises:
-            InvalidRecordError: Kinesis would refuse one of them. Nothing is put.
+            InvalidRecordError: Kinesis would refuse one of the records. No record is put.
             PutError: Earlier records could not be written.
         """
         keys = keys_of(partition_keys, len(data))
@@ -177,8 +177,8 @@ class Producer:
         """
         Put user records given as Arrow arrays, for the Spark sink. Programs use `put_columns`.
 
-        Returns False, and puts nothing, if `put_columns` has to: kinesis-native is not used or does not know the types
-        of the arrays, or Kinesis would refuse a record.
+        Returns False, and puts no record, if the caller must use `put_columns` instead. That is so without kinesis-native, for
+        types of arrays that it does not know, or if Kinesis would refuse a record.
 
         Raises:
             PutError: Earlier records could not be written.
@@ -197,12 +197,12 @@ class Producer:
             yield rows if len(rows) <= size else rows.part(start, start + size)
 
     def seal(self) -> None:
-        """Close open aggregates, so that a flush of another producer of the group sends them too. It waits for nothing."""
+        """Close open aggregates, so that a flush of another producer of the group sends them, too. Returns at once."""
         self._sender.seal()
 
     def flush(self) -> Totals:
         """
-        Wait until everything put so far is written. Returns what happened since the last flush.
+        Wait until all records put so far are written. Returns the counts since the last flush.
 
         Raises:
             PutError: Some records could not be written.

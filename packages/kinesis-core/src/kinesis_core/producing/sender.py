@@ -331,7 +331,7 @@ class Sender:
             self.looks_at_s = -math.inf
 
     def flush(self) -> Totals:
-        """Wait until everything put so far is written. Returns what happened since the last flush."""
+        """Wait until all records put so far are written. Returns the counts since the last flush."""
         self._check_threads()
         with self.group.lock:
             self._check()

@@ -28,7 +28,7 @@ class ReadSettings:
     fail_on_data_loss: bool = True
 
     def records_per_fetch(self, record_bytes: float = UNKNOWN_RECORD_BYTES) -> int:
-        """Return how many records to ask for if each has this many bytes."""
+        """Return how many records to request if each has this many bytes."""
         return min(self.max_records_per_fetch, records_for(self.max_page_bytes, record_bytes))
 
 

@@ -246,11 +246,6 @@ def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: Mak
             {"credentialProviderClass": "support.vault.Vault", "credentialProviderParam": ":S3cr3tPassw0rd"},
             r"support.vault.Vault failed: PermissionError: the vault does not open with \*{4}",
         ),
-        ({"credentialProviderClass": "support.vault.Safe"}, "support.vault.Safe' cannot be imported"),
-        (
-            {"awsUseInstanceProfile": "true"},
-            "The instance profile gave no credentials, and no other source is tried",
-        ),
     ],
 )
 def test_refusals(

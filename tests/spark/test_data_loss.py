@@ -197,11 +197,3 @@ def test_a_query_from_an_hour_of_which_half_has_expired(
     query.options["failOnDataLoss"] = "false"
     assert rows_left(query.start().wait_for_rows(30).stop().payloads) == [30]
     assert len(python_log.lines("start.expired")) == 1
-
-
-@pytest.mark.tests
-def test_a_batch_read_ends_no_later_than_now(spark: SparkSession, stream: StreamUnderTest) -> None:
-    """An end in the future is refused: the read would end now."""
-    options = stream.options(startingPosition="TRIM_HORIZON", endingPosition="2099-01-01T00:00:00Z")
-    with pytest.raises(Exception, match=r"'endingPosition' accepts a time in the past; got 2099-01-01"):
-        spark.read.format("kinesis").options(**options).load().collect()

@@ -34,20 +34,10 @@ def load_fails(spark: SparkSession) -> Fails:
     return load_fails
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("maxRecordPerFetch", "10", "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?"),
-        ("maxRecordsPerFetch", "0", "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'"),
-        ("startingPosition", "yesterday", "Option 'startingPosition' accepts LATEST, TRIM_HORIZON"),
-        ("startingPosition", "AT_TIMESTAMP 2026-13-01T00:00:00Z", "Option 'startingPosition' accepts"),
-        ("startingPosition", "AT_TIMESTAMP 2026-01-01T00:00:00", "Add Z or an offset"),
-        ("endpointUrl", "not a url", "Option 'endpointUrl' accepts"),
-    ],
-)
-def test_options(stream: StreamUnderTest, load_fails: Fails, option: str, value: str, message: str) -> None:
-    """load() refuses an unknown option, with the nearest name, and a value out of its domain, with the domain."""
-    assert message in load_fails(stream.options(**{option: value}))
+def test_options(stream: StreamUnderTest, load_fails: Fails) -> None:
+    """load() refuses an unknown option, with the nearest name."""
+    text = load_fails(stream.options(maxRecordPerFetch="10"))
+    assert "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?" in text
 
 
 def test_missing_stream(stream: StreamUnderTest, load_fails: Fails) -> None:
@@ -59,30 +49,6 @@ def test_missing_stream(stream: StreamUnderTest, load_fails: Fails) -> None:
     assert "stream=absent" in text
 
 
-def test_missing_permission(emulator: Emulator, stream: StreamUnderTest, load_fails: Fails) -> None:
-    """A missing permission is an error at load() that names the IAM action."""
-    emulator.settings.deny = {"DescribeStreamSummary"}
-    text = load_fails(stream.options())
-    assert "Allow the IAM action kinesis:DescribeStreamSummary" in text
-
-
-def test_missing_permission_to_read(
-    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
-) -> None:
-    """A missing permission that only planning needs is named when the query starts."""
-    emulator.settings.deny = {"GetShardIterator"}
-    query = make_query(stream.options())
-    with pytest.raises(Exception, match="Allow the IAM action kinesis:GetShardIterator"):
-        query.start().process_all()
-
-
-def test_no_region(stream: StreamUnderTest, load_fails: Fails) -> None:
-    """Without a region, load() says where one can be set."""
-    options = stream.options()
-    del options["region"], options["endpointUrl"]
-    assert "Set the option 'region'" in load_fails(options)
-
-
 def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> None:
     """An endpoint where nobody listens is an error at load() that names it."""
     with refusing_port() as port:
@@ -92,20 +58,11 @@ def test_unreachable_endpoint(stream: StreamUnderTest, load_fails: Fails) -> Non
     assert "Check endpointUrl, region, network and proxy" in text
 
 
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ("data binary, Key string", "Unknown column 'Key'"),
-        ("data string", "Column 'data' has the type binary; .schema() declares it string"),
-        ("data binary NOT NULL", "declares it NOT NULL"),
-    ],
-)
-def test_schema(stream: StreamUnderTest, make_query: MakeQuery, schema: str, message: str) -> None:
-    """An unknown or mistyped column in .schema() is an error when the query starts, the earliest moment that Spark allows."""
-    query = make_query(stream.options(), schema=schema)
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+def test_schema(stream: StreamUnderTest, make_query: MakeQuery) -> None:
+    """An unknown column in .schema() is an error when the query starts, the earliest moment that Spark allows."""
+    query = make_query(stream.options(), schema="data binary, Key string")
+    with pytest.raises(Exception, match="Unknown column 'Key'"):
         query.start().process_all()
-    assert message in str(caught.value)
 
 
 def test_missing_stream_with_a_schema(stream: StreamUnderTest, make_query: MakeQuery) -> None:

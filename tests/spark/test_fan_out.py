@@ -90,18 +90,6 @@ def test_consumer_by_arn(
     assert consumers(stream) == {"shared": arn}
 
 
-def test_consumer_that_is_not_active(
-    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery
-) -> None:
-    """A consumer that is not ACTIVE within subscribeTimeout is an error at the start, with its name and what to do."""
-    emulator.settings.consumer_creating_s = 3600
-    options = stream.options(**FAN_OUT, consumerName="slow", subscribeTimeout="1 s")
-    with pytest.raises(Exception, match="Consumer 'slow' is CREATING and not ACTIVE after 1 s") as caught:
-        make_query(options).start().process_all()
-    assert "raise subscribeTimeout" in str(caught.value)
-    assert not consumers(stream)
-
-
 def test_start_that_fails(emulator: Emulator, stream: StreamUnderTest) -> None:
     """A query without the permission to subscribe deregisters the consumer that it registered."""
     emulator.settings.deny = {"SubscribeToShard"}
@@ -134,17 +122,6 @@ def test_subscriptions_that_break(
     assert {s: [bytes(row.data) for row in rows if row.shardId == s] for s in shards} == expected
     assert Counter(subscribe_calls.shards) == {shards[0]: 2, shards[1]: 2, shards[2]: 1}
     assert not subscribe_calls.overlaps
-
-
-def test_shard_that_is_taken(
-    stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
-) -> None:
-    """Without the fallback, a shard in use is retried until it is free."""
-    subscribe_calls.then = FaultScript(Step(IN_USE, "SubscribeToShard", times=2))
-    stream.put_numbers(5)
-    query = make_query(stream.options(**FAN_OUT)).start().wait_for_rows(5)
-    assert query.payloads == stream.payloads
-    assert len(subscribe_calls.asked) == 3
 
 
 def test_polling_instead(
@@ -187,25 +164,6 @@ def test_children(
     assert sorted(query.payloads) == sorted(stream.payloads)
     assert subscribe_calls.shards[0] == parent
     assert sorted(subscribe_calls.shards[1:], key=str) == sorted(emulator.shard_ids(stream.name))
-
-
-def test_gap(
-    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, subscribe_calls: SubscribeCalls
-) -> None:
-    """Events without records advance a subscription: after a cut among them, the next subscription starts later in the gap."""
-    emulator.settings.scan_ms = 300_000
-    now_s = time.time()
-    old = emulator.put(stream.name, "old", arrived_s=now_s - 6 * 3600)
-    emulator.put(stream.name, "new", arrived_s=now_s - 60)
-    fault = Fault(events=EventFault(after_events=6, cut=True))
-    subscribe_calls.then = FaultScript(Step(fault, "SubscribeToShard"))
-    query = make_query(stream.options(**FAN_OUT, maxRecordsPerShard="1000000")).start(availableNow=True)
-    assert query.finish().payloads == [b"old", b"new"]
-    first, second = (request.params["StartingPosition"] for request in subscribe_calls.asked)
-    assert int(first["SequenceNumber"]) == int(old.sequence_number) < int(second["SequenceNumber"])
-
-
-# Tasks -------------------------------------------------------------------------------------------------------
 
 
 def test_retried_task(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kinesis_emulator import Emulator, Fault, RandomFaults, Request
+from kinesis_emulator import Emulator, Fault, Request
 from spark.sinks import SinkQuery, sink_options
 from spark.written import user_records
 from support.checks import is_check
@@ -24,40 +23,6 @@ MakeStream = Callable[..., StreamUnderTest]
 ROUNDS, ROWS = 6, 60
 QUICK = {"retryInterval": "10 ms", "maxRetryInterval": "1 s", "outageTimeout": "10 m"}
 BRIEF = {"retryInterval": "20 ms", "maxRetryInterval": "200 ms", "outageTimeout": "1200 ms"}
-HTML = b"<html><body><h1>503 Service Unavailable</h1></body></html>"
-TROUBLES = {
-    "throttles": [Fault("ProvisionedThroughputExceededException")],
-    "500s": [Fault("InternalFailure", status=500), Fault(status=503, body=HTML, content_type="text/html")],
-    "resets": [
-        Fault(drop_request=True, reset=True),
-        Fault(drop_response=True, reset=True),
-        Fault(cut_response=True),
-    ],
-    "expired iterators": [Fault("ExpiredIteratorException")],
-    "nonsense": [Fault(status=200, body=b"<html>", content_type="text/html")],
-}
-
-
-@pytest.mark.parametrize("trouble", TROUBLES)
-def test_trouble_in_the_middle_of_a_batch(
-    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, python_log: PythonLog, trouble: str
-) -> None:
-    """While four of ten pages fail, in driver and tasks, each record comes once and in order. Each retry has one log line."""
-    failed = Counter[str]()
-    plan = RandomFaults(1, 0.4, TROUBLES[trouble])
-
-    def fail(request: Request) -> Fault | None:
-        fault = plan(request) if request.action == "GetRecords" and not is_check(request) else None
-        failed["GetRecords"] += fault is not None
-        return fault
-
-    stream.put_numbers(60)
-    emulator.settings.fault = fail
-    options = stream.options(maxRecordsPerFetch="5", **QUICK)
-    query = make_query(options).start(availableNow=True).finish()
-    assert query.payloads == stream.payloads
-    assert failed["GetRecords"] > 5
-    assert python_log.retries(stream.name) == failed
 
 
 @pytest.mark.parametrize("seed", [1, 2])

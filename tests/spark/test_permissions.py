@@ -182,26 +182,15 @@ def operations(purpose: Purpose) -> list[str]:
 
 
 @pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
-def test_missing_for_the_source(
-    emulator: Emulator, stream: StreamUnderTest, make_query: Callable[..., Query], operation: str
-) -> None:
-    """The error about a missing permission of a query names the action and its resource."""
-    stream.put_numbers(10)
-    emulator.settings.deny = {operation}
-    with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream") as caught:
-        make_query(stream.options()).start().process_all()
-    assert SECRET not in str(caught.value)
-
-
-@pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
 def test_load_without_permission(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, operation: str
 ) -> None:
     """load() fails if any call of the query would be denied, also if only tasks make it."""
     emulator.settings.deny = {operation}
     reader = spark.readStream.format("kinesis").options(**stream.options())
-    with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream"):
+    with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on the stream") as caught:
         reader.load()
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize("operation", operations(Purpose.SOURCE))
@@ -306,15 +295,3 @@ def test_missing_for_fan_out(
     query = make_query(stream.options(consumerType="SubscribeToShard"))
     with pytest.raises(Exception, match=f"Allow the IAM action kinesis:{operation} on {resource}"):
         query.start().process_all()
-
-
-@pytest.mark.parametrize("operation", operations(Purpose.SINK))
-def test_missing_for_the_sink(
-    spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, operation: str
-) -> None:
-    """The error about a missing permission of a write names the action and its resource."""
-    emulator.settings.deny = {operation}
-    frame = spark.range(10).selectExpr("cast(id as string) data")
-    with pytest.raises(Exception, match=f"kinesis:{operation} on the stream") as caught:
-        frame.write.format("kinesis").options(**sink_options(stream)).mode("append").save()
-    assert SECRET not in str(caught.value)

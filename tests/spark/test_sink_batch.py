@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from hashlib import md5
@@ -58,13 +57,6 @@ def test_read_by_another_implementation(
     assert all(owners[record.hash_key * 4 >> 128] == record.shard_id for record in found)
 
 
-def test_lone_rows_are_plain(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A row that shares no aggregate becomes a plain record with its own key."""
-    write(spark.createDataFrame([("alone", "k")], "data string, partitionKey string"), sink_options(stream))
-    [record] = emulator.records(stream.name)
-    assert (record.data, record.partition_key) == (b"alone", "k")
-
-
 @either
 def test_rows_that_are_aggregates(
     spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, aggregated: str
@@ -116,19 +108,6 @@ def test_null_partition_keys(
     assert {row.shardId for row in others} == set(emulator.shard_ids(stream.name))
 
 
-@either
-def test_no_partition_key_column(
-    spark: SparkSession, make_stream: MakeStream, emulator: Emulator, aggregated: str
-) -> None:
-    """Without a column of partition keys, every row gets a random one."""
-    stream = make_stream(shards=4)
-    frame = spark.range(1000).selectExpr("cast(id as string) data")
-    write(frame, sink_options(stream, aggregationEnabled=aggregated))
-    found = read(spark, stream)
-    assert sorted(int(row.data) for row in found) == list(range(1000))
-    assert {row.shardId for row in found} == set(emulator.shard_ids(stream.name))
-
-
 @pytest.mark.all_sparks
 @either
 def test_explicit_hash_keys_route(
@@ -162,36 +141,6 @@ def test_rows_name_their_stream(
     for index, stream in enumerate(streams):
         found = sorted(int(record.data) for record in user_records(emulator, stream.name))
         assert found == list(range(index, 2000, 20))
-
-
-def test_option_before_column(spark: SparkSession, emulator: Emulator, make_stream: MakeStream) -> None:
-    """If an option names the stream, the column streamName, which rows of a source have, is ignored."""
-    one, other = make_stream("one"), make_stream("other")
-    write(spark.createDataFrame([("x", "other")], "data string, streamName string"), sink_options(one))
-    assert [record.data for record in emulator.records(one.name)] == [b"x"]
-    assert emulator.records(other.name) == []
-
-
-@either
-def test_large(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest, aggregated: str) -> None:
-    """More than 500 records and more than 10 MiB take several requests, each within the limits."""
-    payloads = [os.urandom(25_000) for _ in range(700)]
-    frame = spark.createDataFrame([(payload,) for payload in payloads], "data binary").coalesce(1)
-    emulator.settings.fault = seen = CarriedOut()
-    write(frame, sink_options(stream, aggregationEnabled=aggregated))
-    assert Counter(record.data for record in user_records(emulator, stream.name)) == Counter(payloads)
-    assert seen.calls["PutRecords"] > 1
-
-
-def test_record_of_the_largest_size(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
-    """A row of the largest record size is written as a plain record, next to aggregates."""
-    rows = [(bytes(1024 * 1024 - 1), "k"), (b"small", "k"), (b"small", "k")]
-    write(spark.createDataFrame(rows, "data binary, partitionKey string"), sink_options(stream))
-    assert sorted(len(record.data) for record in user_records(emulator, stream.name)) == [
-        5,
-        5,
-        1024 * 1024 - 1,
-    ]
 
 
 @pytest.mark.tests

@@ -138,14 +138,6 @@ def test_update(
     assert data_of(emulator, stream) == Counter({"a=1": 1, "b=1": 1, "a=2": 1})
 
 
-def test_update_is_refused_by_spark(stream: StreamUnderTest, feed: Feed, make_sink: MakeSink) -> None:
-    """Spark refuses output mode update for Python sinks. This test fails once Spark accepts it."""
-    frame = feed.frame().groupBy("partitionKey").count().selectExpr("partitionKey as data")
-    feed.add([("x", "a")])
-    with pytest.raises(Exception, match="does not support Update mode"):
-        make_sink(frame, stream, mode="update").start().process_all()
-
-
 def test_reshard_between_batches(
     emulator: Emulator, make_stream: MakeStream, feed: Feed, make_sink: MakeSink
 ) -> None:

@@ -27,7 +27,6 @@ SECRET = Option[str | None](
     meaning="The secret.",
     parser=text("the secret of an access key"),
     default=None,
-    default_text="not set",
     group="Credentials",
     is_secret=True,
 )
@@ -236,12 +235,3 @@ def test_default_in_words() -> None:
     """Words are shown for a default that is no value, and are not used for one that is a value."""
     assert SECRET.shown_default == "not set"
     assert evolve(FETCH, default_text="many").shown_default == "10000 records"
-
-
-@pytest.mark.parametrize("default", [None, ()])
-def test_default_without_words(default: object) -> None:
-    """A default that is no value needs words."""
-    with pytest.raises(
-        ValueError, match="'x' has no default value: default_text must say what applies instead"
-    ):
-        Option("x", "", text("a name"), default, "How much")

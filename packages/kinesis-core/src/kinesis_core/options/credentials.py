@@ -46,7 +46,6 @@ SESSION_TOKEN = Option[str | None](
     meaning="The session token of a temporary access key.",
     parser=optional_text("the session token of a temporary access key"),
     default=None,
-    default_text="not set",
     group=CREDENTIALS,
     is_secret=True,
 )
@@ -75,7 +74,6 @@ CREDENTIAL_PROVIDER_CLASS = Option[str | None](
         r"[^\W\d]\w*(\.[^\W\d]\w*)+", "the dotted path of a Python class, such as company.aws.Vault"
     ),
     default=None,
-    default_text="not set",
     group=CREDENTIALS,
 )
 CREDENTIAL_PROVIDER_PARAM = Option[str | None](
@@ -83,7 +81,6 @@ CREDENTIAL_PROVIDER_PARAM = Option[str | None](
     meaning="The argument for the class, one text. If it is not set, the class is created without arguments.",
     parser=text("the parameter of the credential provider class"),
     default=None,
-    default_text="not set",
     group=CREDENTIALS,
     is_secret=True,
     needs=CREDENTIAL_PROVIDER_CLASS,
@@ -98,7 +95,6 @@ STS_ROLE_ARN = Option[str | None](
         "the ARN of a role, such as arn:aws:iam::123456789012:role/reader",
     ),
     default=None,
-    default_text="not set",
     group=CREDENTIALS,
 )
 STS_SESSION_NAME = Option[str | None](
@@ -115,7 +111,6 @@ STS_EXTERNAL_ID = Option[str | None](
     meaning="The external id that the trust policy of the role requires.",
     parser=matching(r"[a-zA-Z0-9_+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and any of _+=,.@:/-"),
     default=None,
-    default_text="not set",
     group=CREDENTIALS,
     is_secret=True,
     needs=STS_ROLE_ARN,

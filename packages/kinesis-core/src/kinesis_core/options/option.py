@@ -79,14 +79,8 @@ class Option(Generic[T_co]):
     """Whether its values appear in no message."""
     needs: Option[Any] | None = None
     """The option that it belongs to. Without that one it has no effect here."""
-    default_text: str = ""
-    """The default in words, where it is no value but None or an empty tuple. Otherwise it is derived."""
-
-    def __attrs_post_init__(self) -> None:
-        if not self.has_default_value and not self.default_text:
-            raise ValueError(
-                f"'{self.name}' has no default value: default_text must say what applies instead"
-            )
+    default_text: str = "not set"
+    """What applies without a value, where the default is None or an empty tuple. Otherwise the text is derived."""
 
     @property
     def has_default_value(self) -> bool:

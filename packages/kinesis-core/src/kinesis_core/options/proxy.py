@@ -64,7 +64,6 @@ PROXY_ADDRESS = Option[str | None](
     ),
     parser=_proxy_host(),
     default=None,
-    default_text="not set",
     group=PROXY,
 )
 PROXY_PORT = Option[int](
@@ -80,7 +79,6 @@ PROXY_USERNAME = Option[str | None](
     meaning="The user name for the proxy at `proxyAddress`.",
     parser=text("the name of a user"),
     default=None,
-    default_text="not set",
     group=PROXY,
     is_secret=True,
     needs=PROXY_ADDRESS,
@@ -90,7 +88,6 @@ PROXY_PASSWORD = Option[str | None](
     meaning="The password of `proxyUsername`, which it requires.",
     parser=text("the password of a user"),
     default=None,
-    default_text="not set",
     group=PROXY,
     is_secret=True,
     needs=PROXY_ADDRESS,

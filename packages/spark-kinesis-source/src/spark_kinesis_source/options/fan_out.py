@@ -103,7 +103,6 @@ REGISTERED_CONSUMER_ID = Option[str | None](
     ),
     parser=text("the name or ARN of a registered consumer"),
     default=None,
-    default_text="not set",
     group=FAN_OUT,
 )
 REGISTERED_CONSUMER_ID_TYPE = Option[ConsumerIdType](

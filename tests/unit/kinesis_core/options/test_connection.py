@@ -103,7 +103,7 @@ def test_every_option_has_a_case() -> None:
     tried = {normalise(name) for names in (REGIONS, *(case[2] for case in CASES)) for name in names}
     elsewhere = {"streamName", "streamARN", "streamRegion", "wireFormat", "freezeWorkerHeap"}
     for option in COMMON_OPTIONS:
-        if option.name not in elsewhere and option.group not in (CREDENTIALS, PROXY):
+        if option.name not in elsewhere and option.group not in (CREDENTIALS.title, PROXY.title):
             assert {normalise(name) for name in (option.name, *(a.name for a in aliases_of(option)))} <= tried
 
 

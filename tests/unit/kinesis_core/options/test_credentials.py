@@ -167,7 +167,7 @@ def test_every_option_has_a_case() -> None:
         "checkPermissions",
     }
     for option in COMMON_OPTIONS:
-        if option.group in (CREDENTIALS, PROXY):
+        if option.group in (CREDENTIALS.title, PROXY.title):
             assert {option.name, *(alias.name for alias in aliases_of(option))} <= tried
 
 

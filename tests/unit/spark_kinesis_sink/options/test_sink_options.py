@@ -12,7 +12,7 @@ from kinesis_core.options import COMMON_OPTIONS, OptionTable, Origin, aliases_of
 from kinesis_core.producing import ProducerSettings
 from kinesis_credentials import AssumeRole, ProviderClass, StaticKeys
 from spark_kinesis_sink.options import SINK_OPTIONS, SinkOptions
-from spark_kinesis_sink.options.sink_options import WRITING_OPTIONS
+from spark_kinesis_sink.options.sink_options import WRITING
 
 LEAST = {"streamName": "orders", "region": "eu-west-1"}
 ARN = "arn:aws:kinesis:us-west-2:123456789012:stream/audit"
@@ -228,5 +228,5 @@ def test_travels() -> None:
 
 def test_origins() -> None:
     """The options have names of both connectors that have a sink."""
-    origins = {alias.origin for option in WRITING_OPTIONS for alias in aliases_of(option)}
+    origins = {alias.origin for option in WRITING.options for alias in aliases_of(option)}
     assert origins == {Origin.AWSLABS, Origin.QUBOLE}

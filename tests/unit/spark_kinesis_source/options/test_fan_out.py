@@ -11,7 +11,7 @@ from kinesis_core.aws import FanOutTransport
 from kinesis_core.errors import OptionError
 from kinesis_core.reading import FanOutSettings
 from spark_kinesis_source.options import FanOutOptions, SourceOptions
-from spark_kinesis_source.options.fan_out import FAN_OUT_OPTIONS
+from spark_kinesis_source.options.fan_out import FAN_OUT
 
 LEAST = {"streamName": "orders", "region": "eu-west-1", "consumerType": "SubscribeToShard"}
 STREAM = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
@@ -59,7 +59,7 @@ VALUES = {
 
 def test_every_option_has_a_value() -> None:
     """Every option has a value here."""
-    assert set(VALUES) == {option.name for option in FAN_OUT_OPTIONS} - {"consumerType"}
+    assert set(VALUES) == {option.name for option in FAN_OUT.options} - {"consumerType"}
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -27,6 +27,7 @@ from kinesis_core.options.foreign import (
 from kinesis_core.options.option import (
     Alternatives,
     BadValueError,
+    Group,
     Hint,
     IgnoredOption,
     Option,
@@ -66,6 +67,7 @@ __all__ = [
     "COMMON_OPTIONS",
     "COMMON_UNSUPPORTED",
     "FREEZE_WORKER_HEAP",
+    "Group",
     "Hint",
     "IGNORED_BY_SINK",
     "IGNORED_BY_SOURCE",

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from kinesis_core.aws import Connection, RetryPolicy, StreamRef, Transport, WireFormat, check_cbor
 from kinesis_core.errors import OptionError
-from kinesis_core.options.credentials import (
-    CREDENTIAL_ALTERNATIVES,
-    CREDENTIAL_OPTIONS,
-    CREDENTIALS,
-    read_credentials,
-)
+from kinesis_core.options.credentials import CREDENTIAL_ALTERNATIVES, CREDENTIALS, read_credentials
 from kinesis_core.options.foreign import SERVICE_CREDENTIAL
-from kinesis_core.options.option import PREFIX, Alternatives, Option
+from kinesis_core.options.option import PREFIX, Alternatives, Group
 from kinesis_core.options.parsers import (
     boolean,
     duration,
@@ -22,28 +17,27 @@ from kinesis_core.options.parsers import (
     stream_names,
     url,
 )
-from kinesis_core.options.proxy import PROXY_ALTERNATIVES, PROXY_OPTIONS, read_proxy
+from kinesis_core.options.proxy import PROXY, PROXY_ALTERNATIVES, read_proxy
 from kinesis_core.options.table import Values
 from kinesis_credentials import CredentialsError, CredentialSpec, find_endpoint_region, resolve_region
 
-WHERE = "Where the stream is"
-RETRIES = "Retries"
-HTTP = "HTTP"
-WORKERS = "Spark's Python workers"
+WHERE = Group("Where the stream is")
+RETRIES = Group("Retries")
+HTTP = Group("HTTP")
+WORKERS = Group("Spark's Python workers")
 
 _RETRY = RetryPolicy()
 _CONNECTION = Connection(streams=(), region="")
 _LONGEST_RETRY_S = 300
 
-STREAM_NAME = Option[tuple[str, ...]](
+STREAM_NAME = WHERE.option(
     name="streamName",
     meaning="The name of the stream, or several names separated by commas. All of them are in `streamRegion`.",
     parser=stream_names(),
     default=(),
     default_text="not set; the source requires `streamName` or `streamARN`",
-    group=WHERE,
 )
-STREAM_ARN = Option[tuple[str, ...]](
+STREAM_ARN = WHERE.option(
     name="streamARN",
     meaning=(
         "The ARN of the stream, or several ARNs separated by commas. Streams may be in different regions, and in other "
@@ -52,39 +46,33 @@ STREAM_ARN = Option[tuple[str, ...]](
     parser=stream_arns(),
     default=(),
     default_text="not set; the source requires `streamName` or `streamARN`",
-    group=WHERE,
 )
-REGION = Option[str | None](
+REGION = WHERE.option(
     name="region",
     meaning=(
         "The AWS region of the query: STS and DynamoDB are called there. It is also the region of the streams, unless "
         "`streamRegion` or an ARN names another."
     ),
     parser=region(),
-    default=None,
     default_text=(
         "the first that is set: `streamRegion`, the region in the ARN, the region in the host of an AWS endpoint, "
         "`AWS_DEFAULT_REGION`, the region of the profile, `AWS_REGION`; else `us-east-1` for an endpoint outside AWS"
     ),
-    group=WHERE,
 )
-STREAM_REGION = Option[str | None](
+STREAM_REGION = WHERE.option(
     name="streamRegion",
     meaning="The AWS region of the streams in `streamName`, if it is not `region`.",
     parser=region(),
-    default=None,
     default_text="`region`",
-    group=WHERE,
 )
-ENDPOINT_URL = Option[str | None](
+ENDPOINT_URL = WHERE.option(
     name="endpointUrl",
     meaning="The URL of Kinesis, for example of a VPC endpoint or a local server.",
     parser=url(),
     default=_CONNECTION.endpoint_url,
     default_text="botocore's endpoint of the region",
-    group=WHERE,
 )
-MAX_RETRIES = Option[int](
+MAX_RETRIES = RETRIES.option(
     name="maxRetries",
     meaning=(
         "The minimum number of retries of a failed call. The call fails after these retries once no call has succeeded "
@@ -93,9 +81,8 @@ MAX_RETRIES = Option[int](
     ),
     parser=integer(0, 100, "retries"),
     default=_RETRY.max_retries,
-    group=RETRIES,
 )
-RETRY_INTERVAL = Option[float](
+RETRY_INTERVAL = RETRIES.option(
     name="retryInterval",
     meaning=(
         "The maximum wait before the first retry. The maximum doubles with each retry, up to `maxRetryInterval`. Each wait "
@@ -103,17 +90,15 @@ RETRY_INTERVAL = Option[float](
     ),
     parser=duration(0, _LONGEST_RETRY_S, "s"),
     default=_RETRY.interval_s,
-    group=RETRIES,
 )
-MAX_RETRY_INTERVAL = Option[float](
+MAX_RETRY_INTERVAL = RETRIES.option(
     name="maxRetryInterval",
     meaning="The maximum wait before any retry.",
     parser=duration(0, _LONGEST_RETRY_S, "s"),
     default=_RETRY.max_interval_s,
-    group=RETRIES,
 )
 
-OUTAGE_TIMEOUT = Option[float](
+OUTAGE_TIMEOUT = RETRIES.option(
     name="outageTimeout",
     meaning=(
         "How long Kinesis may be unavailable before a failed call fails the query. A call that fails while other calls "
@@ -121,10 +106,9 @@ OUTAGE_TIMEOUT = Option[float](
     ),
     parser=duration(0, 86_400, "s"),
     default=_RETRY.outage_timeout_s,
-    group=RETRIES,
 )
 
-HTTP_TRANSPORT = Option[Transport | None](
+HTTP_TRANSPORT = HTTP.option(
     name="httpTransport",
     meaning=(
         "Who sends the frequent calls. `direct`: this package, on connections that botocore opens. `botocore`: botocore signs "
@@ -133,12 +117,10 @@ HTTP_TRANSPORT = Option[Transport | None](
         "to find out whether `direct` causes a problem. A DEBUG event `transport.chosen` names the one in use."
     ),
     parser=one_of({transport.value: transport for transport in Transport}),
-    default=None,
     default_text="the environment variable `KINESIS_HTTP_TRANSPORT`, else `direct`",
-    group=HTTP,
 )
 
-WIRE_FORMAT = Option[WireFormat](
+WIRE_FORMAT = HTTP.option(
     name="wireFormat",
     meaning=(
         "The format of reads and writes on the wire. `cbor` is AWS's binary format: it sends payloads without base64, which saves a "
@@ -147,10 +129,9 @@ WIRE_FORMAT = Option[WireFormat](
     ),
     parser=one_of({wire_format.value: wire_format for wire_format in WireFormat}),
     default=_CONNECTION.wire_format,
-    group=HTTP,
 )
 
-CHECK_PERMISSIONS = Option[bool](
+CHECK_PERMISSIONS = CREDENTIALS.option(
     name="checkPermissions",
     meaning=(
         "Whether the driver checks, before a query starts, that its credentials allow all calls of the query. Set it to "
@@ -158,10 +139,9 @@ CHECK_PERMISSIONS = Option[bool](
     ),
     parser=boolean(),
     default=_CONNECTION.check_permissions,
-    group=CREDENTIALS,
 )
 
-FREEZE_WORKER_HEAP = Option[bool](
+FREEZE_WORKER_HEAP = WORKERS.option(
     name="freezeWorkerHeap",
     meaning=(
         "Whether a Python worker excludes the objects that it has loaded from garbage collection (`gc.freeze`). This saves "
@@ -169,25 +149,10 @@ FREEZE_WORKER_HEAP = Option[bool](
     ),
     parser=boolean(),
     default=True,
-    group=WORKERS,
 )
 
-COMMON_OPTIONS = (
-    STREAM_NAME,
-    STREAM_ARN,
-    REGION,
-    STREAM_REGION,
-    ENDPOINT_URL,
-    *CREDENTIAL_OPTIONS,
-    CHECK_PERMISSIONS,
-    *PROXY_OPTIONS,
-    HTTP_TRANSPORT,
-    WIRE_FORMAT,
-    MAX_RETRIES,
-    RETRY_INTERVAL,
-    MAX_RETRY_INTERVAL,
-    OUTAGE_TIMEOUT,
-    FREEZE_WORKER_HEAP,
+COMMON_OPTIONS = tuple(
+    option for group in (WHERE, CREDENTIALS, PROXY, HTTP, RETRIES, WORKERS) for option in group.options
 )
 
 COMMON_UNSUPPORTED = (SERVICE_CREDENTIAL,)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kinesis_core.errors import OptionError
 from kinesis_core.options.foreign import DATABRICKS_ROLE, DATABRICKS_SESSION
-from kinesis_core.options.option import Alternatives, Option
+from kinesis_core.options.option import Alternatives, Group, Option
 from kinesis_core.options.parsers import boolean, matching, optional_text, text, url
 from kinesis_core.options.table import Values
 from kinesis_credentials import (
@@ -21,43 +21,35 @@ from kinesis_credentials import (
     StaticKeys,
 )
 
-CREDENTIALS = "Credentials"
+CREDENTIALS = Group("Credentials")
 
-AWS_ACCESS_KEY_ID = Option[str | None](
+AWS_ACCESS_KEY_ID = CREDENTIALS.option(
     name="awsAccessKeyId",
     meaning="The id of an access key. It requires `awsSecretKey`.",
     parser=text("the id of an access key"),
-    default=None,
     default_text="botocore's credential chain",
-    group=CREDENTIALS,
     is_secret=True,
 )
-AWS_SECRET_KEY = Option[str | None](
+AWS_SECRET_KEY = CREDENTIALS.option(
     name="awsSecretKey",
     meaning="The secret of the access key. It requires `awsAccessKeyId`.",
     parser=text("the secret of an access key"),
-    default=None,
     default_text="botocore's credential chain",
-    group=CREDENTIALS,
     is_secret=True,
 )
-SESSION_TOKEN = Option[str | None](
+SESSION_TOKEN = CREDENTIALS.option(
     name="sessionToken",
     meaning="The session token of a temporary access key.",
     parser=optional_text("the session token of a temporary access key"),
-    default=None,
-    group=CREDENTIALS,
     is_secret=True,
 )
-AWS_PROFILE = Option[str | None](
+AWS_PROFILE = CREDENTIALS.option(
     name="awsProfile",
     meaning="A profile in the AWS configuration files. Driver and executors must have it.",
     parser=text("the name of a profile"),
-    default=None,
     default_text="botocore's credential chain",
-    group=CREDENTIALS,
 )
-AWS_USE_INSTANCE_PROFILE = Option[bool](
+AWS_USE_INSTANCE_PROFILE = CREDENTIALS.option(
     name="awsUseInstanceProfile",
     meaning=(
         "Whether credentials come only from the role of the EC2 instance, by IMDSv2. Access keys that are set take "
@@ -65,27 +57,22 @@ AWS_USE_INSTANCE_PROFILE = Option[bool](
     ),
     parser=boolean(),
     default=False,
-    group=CREDENTIALS,
 )
-CREDENTIAL_PROVIDER_CLASS = Option[str | None](
+CREDENTIAL_PROVIDER_CLASS = CREDENTIALS.option(
     name="credentialProviderClass",
     meaning="The dotted path of your own Python class that returns credentials. Driver and executors must have it.",
     parser=matching(
         r"[^\W\d]\w*(\.[^\W\d]\w*)+", "the dotted path of a Python class, such as company.aws.Vault"
     ),
-    default=None,
-    group=CREDENTIALS,
 )
-CREDENTIAL_PROVIDER_PARAM = Option[str | None](
+CREDENTIAL_PROVIDER_PARAM = CREDENTIALS.option(
     name="credentialProviderParam",
     meaning="The argument for the class, one text. If it is not set, the class is created without arguments.",
     parser=text("the parameter of the credential provider class"),
-    default=None,
-    group=CREDENTIALS,
     is_secret=True,
     needs=CREDENTIAL_PROVIDER_CLASS,
 )
-STS_ROLE_ARN = Option[str | None](
+STS_ROLE_ARN = CREDENTIALS.option(
     name="stsRoleArn",
     meaning=(
         "A role to assume. The credentials of the other options, or of botocore's credential chain, are used to assume it."
@@ -94,49 +81,27 @@ STS_ROLE_ARN = Option[str | None](
         r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]{1,576}",
         "the ARN of a role, such as arn:aws:iam::123456789012:role/reader",
     ),
-    default=None,
-    group=CREDENTIALS,
 )
-STS_SESSION_NAME = Option[str | None](
+STS_SESSION_NAME = CREDENTIALS.option(
     name="stsSessionName",
     meaning="The name of the role session in CloudTrail. `stsRoleArn` requires it.",
     parser=matching(r"[a-zA-Z0-9_+=,.@-]{2,64}", "2 to 64 letters, digits and any of _+=,.@-"),
-    default=None,
     default_text=f"not set; `{DATABRICKS_SESSION}` if the role is named by `{DATABRICKS_ROLE}`",
-    group=CREDENTIALS,
     needs=STS_ROLE_ARN,
 )
-STS_EXTERNAL_ID = Option[str | None](
+STS_EXTERNAL_ID = CREDENTIALS.option(
     name="stsExternalId",
     meaning="The external id that the trust policy of the role requires.",
     parser=matching(r"[a-zA-Z0-9_+=,.@:/-]{2,1224}", "2 to 1224 letters, digits and any of _+=,.@:/-"),
-    default=None,
-    group=CREDENTIALS,
     is_secret=True,
     needs=STS_ROLE_ARN,
 )
-STS_ENDPOINT_URL = Option[str | None](
+STS_ENDPOINT_URL = CREDENTIALS.option(
     name="stsEndpointUrl",
     meaning="The URL of STS for `stsRoleArn`, for example of a VPC endpoint, another region or a local server.",
     parser=url(),
-    default=None,
     default_text="botocore's endpoint of the region",
-    group=CREDENTIALS,
     needs=STS_ROLE_ARN,
-)
-
-CREDENTIAL_OPTIONS = (
-    AWS_ACCESS_KEY_ID,
-    AWS_SECRET_KEY,
-    SESSION_TOKEN,
-    AWS_PROFILE,
-    AWS_USE_INSTANCE_PROFILE,
-    CREDENTIAL_PROVIDER_CLASS,
-    CREDENTIAL_PROVIDER_PARAM,
-    STS_ROLE_ARN,
-    STS_SESSION_NAME,
-    STS_EXTERNAL_ID,
-    STS_ENDPOINT_URL,
 )
 
 _KEY_PARTS = (AWS_ACCESS_KEY_ID, AWS_SECRET_KEY, SESSION_TOKEN)

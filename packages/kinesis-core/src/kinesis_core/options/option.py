@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
-from attrs import frozen
+from attrs import field, frozen
 
 T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
@@ -90,6 +90,46 @@ class Option(Generic[T_co]):
     def shown_default(self) -> str:
         """The default as the reference page shows it, in Markdown."""
         return self.parser.show(self.default) if self.has_default_value else self.default_text
+
+
+@frozen(eq=False)
+class Group:
+    """A section of the reference page, with its options in the order of their declarations."""
+
+    title: str
+    _declared: list[Option[Any]] = field(factory=list, init=False)
+
+    @property
+    def options(self) -> tuple[Option[Any], ...]:
+        return tuple(self._declared)
+
+    @overload
+    def option(
+        self,
+        *,
+        name: str,
+        meaning: str,
+        parser: Parser[V],
+        default: V,
+        default_text: str = ...,
+        needs: Option[Any] | None = ...,
+    ) -> Option[V]: ...
+    @overload
+    def option(
+        self,
+        *,
+        name: str,
+        meaning: str,
+        parser: Parser[V],
+        default_text: str = ...,
+        is_secret: bool = ...,
+        needs: Option[Any] | None = ...,
+    ) -> Option[V | None]: ...
+    def option(self, **declared: Any) -> Option[Any]:
+        """Declare an option of this group. Without a default it is None."""
+        option = Option[Any](group=self.title, **{"default": None, **declared})
+        self._declared.append(option)
+        return option
 
 
 Alternatives = tuple[tuple[Option[Any], ...], ...]

@@ -6,11 +6,11 @@ import re
 from urllib.parse import quote, urlsplit
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options.option import Alternatives, BadValueError, Option, Parser
+from kinesis_core.options.option import Alternatives, BadValueError, Group, Parser
 from kinesis_core.options.parsers import integer, text
 from kinesis_core.options.table import Values
 
-PROXY = "Proxy"
+PROXY = Group("Proxy")
 
 
 def _proxy_url() -> Parser[str]:
@@ -44,51 +44,42 @@ def _proxy_host() -> Parser[str]:
     return Parser("the name or address of a host", parse)
 
 
-PROXY_URL = Option[str | None](
+PROXY_URL = PROXY.option(
     name="proxyUrl",
     meaning=(
         "The proxy for all calls to AWS. The URL may contain a user and a password: "
         "`http://user:password@host:3128`."
     ),
     parser=_proxy_url(),
-    default=None,
     default_text="the environment: botocore reads `HTTPS_PROXY` and `NO_PROXY`",
-    group=PROXY,
     is_secret=True,
 )
-PROXY_ADDRESS = Option[str | None](
+PROXY_ADDRESS = PROXY.option(
     name="proxyAddress",
     meaning=(
         "The host of the proxy. `proxyAddress`, `proxyPort`, `proxyUsername` and `proxyPassword` together replace "
         "`proxyUrl`."
     ),
     parser=_proxy_host(),
-    default=None,
-    group=PROXY,
 )
-PROXY_PORT = Option[int](
+PROXY_PORT = PROXY.option(
     name="proxyPort",
     meaning="The port of the proxy at `proxyAddress`.",
     parser=integer(1, 65535),
     default=443,
-    group=PROXY,
     needs=PROXY_ADDRESS,
 )
-PROXY_USERNAME = Option[str | None](
+PROXY_USERNAME = PROXY.option(
     name="proxyUsername",
     meaning="The user name for the proxy at `proxyAddress`.",
     parser=text("the name of a user"),
-    default=None,
-    group=PROXY,
     is_secret=True,
     needs=PROXY_ADDRESS,
 )
-PROXY_PASSWORD = Option[str | None](
+PROXY_PASSWORD = PROXY.option(
     name="proxyPassword",
     meaning="The password of `proxyUsername`, which it requires.",
     parser=text("the password of a user"),
-    default=None,
-    group=PROXY,
     is_secret=True,
     needs=PROXY_ADDRESS,
 )
@@ -97,7 +88,6 @@ PROXY_ALTERNATIVES: Alternatives = (
     (PROXY_URL,),
     (PROXY_ADDRESS, PROXY_PORT, PROXY_USERNAME, PROXY_PASSWORD),
 )
-PROXY_OPTIONS = tuple(option for alternative in PROXY_ALTERNATIVES for option in alternative)
 
 
 def read_proxy(values: Values) -> str | None:

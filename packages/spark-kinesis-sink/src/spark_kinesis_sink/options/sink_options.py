@@ -17,7 +17,7 @@ from kinesis_core.options import (
     SPARK_OPTIONS,
     STREAM_ARN,
     STREAM_NAME,
-    Option,
+    Group,
     OptionTable,
     Values,
     boolean,
@@ -27,10 +27,10 @@ from kinesis_core.options import (
 )
 from kinesis_core.producing import MOST_CONNECTIONS, ProducerSettings
 
-WRITING = "Writing"
+WRITING = Group("Writing")
 _DEFAULTS = ProducerSettings()
 
-AGGREGATION_ENABLED = Option[bool](
+AGGREGATION_ENABLED = WRITING.option(
     name="aggregationEnabled",
     meaning=(
         "Whether rows are packed into aggregates, as the KPL does. Consumers must unpack them, as this source, the KCL "
@@ -38,50 +38,37 @@ AGGREGATION_ENABLED = Option[bool](
     ),
     parser=boolean(),
     default=_DEFAULTS.aggregation_enabled,
-    group=WRITING,
 )
-AGGREGATION_MAX_SIZE = Option[int](
+AGGREGATION_MAX_SIZE = WRITING.option(
     name="aggregationMaxSize",
     meaning="Maximum size of an aggregate. The maximum record size of the stream is a second limit.",
     parser=integer(64, 10 * 1024 * 1024, "bytes"),
     default=_DEFAULTS.aggregation_max_size,
-    group=WRITING,
 )
-RECORD_MAX_BUFFERED_TIME = Option[float](
+RECORD_MAX_BUFFERED_TIME = WRITING.option(
     name="recordMaxBufferedTimeMs",
     meaning="Maximum time a row is buffered to share an aggregate or a request. "
     "The end of a task sends all rows at once.",
     parser=duration(0, 300, "ms"),
     default=_DEFAULTS.record_max_buffered_time_s,
-    group=WRITING,
 )
-MAX_CONNECTIONS = Option[int](
+MAX_CONNECTIONS = WRITING.option(
     name="maxConnections",
     meaning=f"Maximum number of requests that a task has in flight. More than {MOST_CONNECTIONS} count as {MOST_CONNECTIONS}.",
     parser=integer(1, 256, "requests"),
     default=_DEFAULTS.max_connections,
-    group=WRITING,
 )
-RECORD_TTL = Option[float](
+RECORD_TTL = WRITING.option(
     name="recordTtlMs",
     meaning="For how long the requests for a shard may fail. The task fails if the shard accepts nothing for that long. A shard that "
     "throttles is waited for, 20 times as long if it accepts nothing at all. A row has no time limit of its own.",
     parser=duration(0.1, 86400, "ms"),
     default=_DEFAULTS.record_ttl_s,
-    group=WRITING,
-)
-
-WRITING_OPTIONS = (
-    AGGREGATION_ENABLED,
-    AGGREGATION_MAX_SIZE,
-    RECORD_MAX_BUFFERED_TIME,
-    MAX_CONNECTIONS,
-    RECORD_TTL,
 )
 
 
 SINK_OPTIONS = OptionTable(
-    options=COMMON_OPTIONS + WRITING_OPTIONS,
+    options=COMMON_OPTIONS + WRITING.options,
     unsupported=COMMON_UNSUPPORTED,
     ignored_options=IGNORED_BY_SINK,
     let_through=SPARK_OPTIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     Alternatives,
-    Option,
+    Group,
     Parser,
     boolean,
     byte_size,
@@ -28,7 +28,7 @@ def show_rate(bytes_per_s: float) -> str:
     return rate().show(bytes_per_s)
 
 
-HOW_MUCH = "How much, how fast"
+HOW_MUCH = Group("How much, how fast")
 _DAY_S = 86400
 _LIMITS = Limits()
 _PLAN = PlanSettings()
@@ -38,7 +38,7 @@ _DIVIDED = (
     "parts. If an idle shard suddenly receives many records, some of them may wait for the next micro-batch."
 )
 
-MAX_RECORDS_PER_SHARD = Option[int](
+MAX_RECORDS_PER_SHARD = HOW_MUCH.option(
     name="maxRecordsPerShard",
     meaning=(
         "About how many records of each shard a micro-batch contains at most. An aggregate counts as one record. On Spark 4.0 "
@@ -48,9 +48,8 @@ MAX_RECORDS_PER_SHARD = Option[int](
     ),
     parser=integer(1, None, "records"),
     default=100_000,
-    group=HOW_MUCH,
 )
-MAX_BYTES_PER_SHARD = Option[int | None](
+MAX_BYTES_PER_SHARD = HOW_MUCH.option(
     name="maxBytesPerShard",
     meaning=(
         "About how many bytes of each shard a micro-batch contains at most. The names of other connectors take a time: the "
@@ -59,9 +58,8 @@ MAX_BYTES_PER_SHARD = Option[int | None](
     parser=byte_size(),
     default=_LIMITS.max_bytes,
     default_text="no limit",
-    group=HOW_MUCH,
 )
-MAX_RECORDS_PER_TRIGGER = Option[int | None](
+MAX_RECORDS_PER_TRIGGER = HOW_MUCH.option(
     name="maxRecordsPerTrigger",
     meaning=(
         "About how many records, in all shards and streams together, a micro-batch contains at most. An aggregate counts as one "
@@ -70,9 +68,8 @@ MAX_RECORDS_PER_TRIGGER = Option[int | None](
     parser=integer(1, None, "records"),
     default=_PLAN.batch_limits.max_records,
     default_text="no limit",
-    group=HOW_MUCH,
 )
-MAX_BYTES_PER_BATCH = Option[int | None](
+MAX_BYTES_PER_BATCH = HOW_MUCH.option(
     name="maxBytesPerBatch",
     meaning=(
         "About how many bytes, in all shards and streams together, a micro-batch contains at most. It can be exceeded by one "
@@ -81,9 +78,8 @@ MAX_BYTES_PER_BATCH = Option[int | None](
     parser=byte_size(),
     default=_PLAN.batch_limits.max_bytes,
     default_text="no limit",
-    group=HOW_MUCH,
 )
-MIN_RECORDS_PER_TRIGGER = Option[int](
+MIN_RECORDS_PER_TRIGGER = HOW_MUCH.option(
     name="minRecordsPerTrigger",
     meaning=(
         "About how many new records, in all shards and streams together, a micro-batch waits for. It waits no longer than "
@@ -92,9 +88,8 @@ MIN_RECORDS_PER_TRIGGER = Option[int](
     ),
     parser=integer(1, None, "records"),
     default=1,
-    group=HOW_MUCH,
 )
-MAX_TRIGGER_DELAY = Option[float](
+MAX_TRIGGER_DELAY = HOW_MUCH.option(
     name="maxTriggerDelay",
     meaning=(
         "How long a record waits at most for `minRecordsPerTrigger`. Spark asks for new records once per trigger interval, so "
@@ -102,10 +97,9 @@ MAX_TRIGGER_DELAY = Option[float](
     ),
     parser=duration(0, 3600, "ms"),
     default=900.0,
-    group=HOW_MUCH,
     needs=MIN_RECORDS_PER_TRIGGER,
 )
-MAX_SHARD_SKEW = Option[float | None](
+MAX_SHARD_SKEW = HOW_MUCH.option(
     name="maxShardSkew",
     meaning=(
         "The maximum difference between the shards of a micro-batch, in the arrival times of their records. It applies while a "
@@ -116,9 +110,8 @@ MAX_SHARD_SKEW = Option[float | None](
     ),
     parser=or_none(duration(0, _DAY_S, "ms")),
     default=_PLAN.max_shard_skew_s,
-    group=HOW_MUCH,
 )
-SHARDS_PER_TASK = Option[int](
+SHARDS_PER_TASK = HOW_MUCH.option(
     name="shardsPerTask",
     meaning=(
         f"How many shards one Spark task reads at most. A task reads {_READ.threads} of them at the same time. Do not combine "
@@ -126,20 +119,17 @@ SHARDS_PER_TASK = Option[int](
     ),
     parser=integer(1, 10_000, "shards"),
     default=_READ.threads,
-    group=HOW_MUCH,
 )
-MAX_PARTITIONS = Option[int | None](
+MAX_PARTITIONS = HOW_MUCH.option(
     name="maxPartitions",
     meaning=(
         "How many Spark tasks a micro-batch has at most. The shards are divided among them. Do not combine it with "
         "`shardsPerTask`."
     ),
     parser=integer(1, 100_000, "partitions"),
-    default=None,
     default_text="as many as `shardsPerTask` requires",
-    group=HOW_MUCH,
 )
-SHARD_DISCOVERY_INTERVAL = Option[float](
+SHARD_DISCOVERY_INTERVAL = HOW_MUCH.option(
     name="shardDiscoveryInterval",
     meaning=(
         "How often the source lists the shards of a stream. It does not wait for the next list when a shard ends: the child "
@@ -147,16 +137,14 @@ SHARD_DISCOVERY_INTERVAL = Option[float](
     ),
     parser=duration(0, _DAY_S, "ms"),
     default=_PLAN.shard_discovery_interval_s,
-    group=HOW_MUCH,
 )
-PLANNING_THREADS = Option[int](
+PLANNING_THREADS = HOW_MUCH.option(
     name="planningThreads",
     meaning="How many shards the driver plans at the same time for a micro-batch.",
     parser=integer(1, 256, "threads"),
     default=8,
-    group=HOW_MUCH,
 )
-PLAN_BUDGET = Option[float | None](
+PLAN_BUDGET = HOW_MUCH.option(
     name="planBudget",
     meaning=(
         "How long a micro-batch waits for its plan at most. Shards that the driver has not begun to plan by then are left for the "
@@ -166,36 +154,19 @@ PLAN_BUDGET = Option[float | None](
     ),
     parser=or_none(duration(0.1, 600, "ms")),
     default=_PLAN.plan_budget_s,
-    group=HOW_MUCH,
 )
 
 TASK_ALTERNATIVES: Alternatives = ((SHARDS_PER_TASK,), (MAX_PARTITIONS,))
-BATCH_OPTIONS = (
-    MAX_RECORDS_PER_SHARD,
-    MAX_BYTES_PER_SHARD,
-    MAX_RECORDS_PER_TRIGGER,
-    MAX_BYTES_PER_BATCH,
-    MIN_RECORDS_PER_TRIGGER,
-    MAX_TRIGGER_DELAY,
-    MAX_SHARD_SKEW,
-    SHARDS_PER_TASK,
-    MAX_PARTITIONS,
-    SHARD_DISCOVERY_INTERVAL,
-    PLANNING_THREADS,
-    PLAN_BUDGET,
-)
-
 
 _LONGEST_PERIOD_S = 60
 
-MAX_RECORDS_PER_FETCH = Option[int](
+MAX_RECORDS_PER_FETCH = HOW_MUCH.option(
     name="maxRecordsPerFetch",
     meaning="How many records one GetRecords call returns at most.",
     parser=integer(1, 10_000, "records"),
     default=_READ.max_records_per_fetch,
-    group=HOW_MUCH,
 )
-MIN_FETCH_PERIOD = Option[float](
+MIN_FETCH_PERIOD = HOW_MUCH.option(
     name="minFetchPeriod",
     meaning=(
         "The minimum time between two GetRecords calls on a shard. Kinesis allows 5 calls a second on a shard, for all its "
@@ -203,9 +174,8 @@ MIN_FETCH_PERIOD = Option[float](
     ),
     parser=duration(0, _LONGEST_PERIOD_S, "ms"),
     default=_READ.min_fetch_period_s,
-    group=HOW_MUCH,
 )
-ADD_IDLE_TIME = Option[bool](
+ADD_IDLE_TIME = HOW_MUCH.option(
     name="addIdleTimeBetweenReads",
     meaning=(
         "Whether `idleTimeBetweenReadsInMs` replaces `minFetchPeriod`. It exists for configurations of qubole's connector; "
@@ -213,16 +183,14 @@ ADD_IDLE_TIME = Option[bool](
     ),
     parser=boolean(),
     default=False,
-    group=HOW_MUCH,
 )
-IDLE_TIME = Option[float](
+IDLE_TIME = HOW_MUCH.option(
     name="idleTimeBetweenReadsInMs",
     meaning="The minimum time between two GetRecords calls on a shard if `addIdleTimeBetweenReads` is `true`.",
     parser=duration(0, _LONGEST_PERIOD_S, "ms"),
     default=1.0,
-    group=HOW_MUCH,
 )
-MAX_FETCH_RATE = Option[float](
+MAX_FETCH_RATE = HOW_MUCH.option(
     name="maxFetchRate",
     meaning=(
         "How many MiB a second a task reads from a shard at most. A shard delivers "
@@ -230,9 +198,8 @@ MAX_FETCH_RATE = Option[float](
     ),
     parser=rate(),
     default=_READ.max_fetch_rate_bytes,
-    group=HOW_MUCH,
 )
-DEAGGREGATE = Option[bool](
+DEAGGREGATE = HOW_MUCH.option(
     name="deaggregate",
     meaning=(
         "Whether an aggregate of the Kinesis Producer Library (KPL) becomes one row per user record. With `false` it becomes "
@@ -240,15 +207,6 @@ DEAGGREGATE = Option[bool](
     ),
     parser=boolean(),
     default=True,
-    group=HOW_MUCH,
 )
 
 PERIOD_ALTERNATIVES: Alternatives = ((MIN_FETCH_PERIOD,), (ADD_IDLE_TIME, IDLE_TIME))
-FETCHING_OPTIONS = (
-    MAX_RECORDS_PER_FETCH,
-    MIN_FETCH_PERIOD,
-    ADD_IDLE_TIME,
-    IDLE_TIME,
-    MAX_FETCH_RATE,
-    DEAGGREGATE,
-)

@@ -13,7 +13,7 @@ from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     Alternatives,
     BadValueError,
-    Option,
+    Group,
     Values,
     boolean,
     duration,
@@ -26,7 +26,7 @@ from kinesis_core.options import (
 from kinesis_core.reading import FanOutSettings
 from spark_kinesis_source.options.batches import show_rate
 
-FAN_OUT = "Enhanced fan-out"
+FAN_OUT = Group("Enhanced fan-out")
 _NAME = r"[a-zA-Z0-9_.-]{1,128}"
 _ARN = rf"arn:aws[a-z-]*:kinesis:[a-z0-9-]+:\d{{12}}:stream/{_NAME}/consumer/{_NAME}:\d+"
 _DEFAULTS = FanOutSettings()
@@ -46,7 +46,7 @@ class ConsumerIdType(Enum):
     ARN = "ARN"
 
 
-CONSUMER_TYPE = Option[ReadMode](
+CONSUMER_TYPE = FAN_OUT.option(
     name="consumerType",
     meaning=(
         "How the query reads. `GetRecords` or `polling` shares the read rate of a shard with all polling consumers. "
@@ -62,27 +62,23 @@ CONSUMER_TYPE = Option[ReadMode](
         }
     ),
     default=ReadMode.POLLING,
-    group=FAN_OUT,
 )
-CONSUMER_NAME = Option[str | None](
+CONSUMER_NAME = FAN_OUT.option(
     name="consumerName",
     meaning=(
         "The name of the consumer. The query registers it with each stream if it does not exist, and deregisters it when the "
         "query stops. Use a separate name for each query: if two queries use the same name, one of them polls."
     ),
     parser=matching(_NAME, "1 to 128 letters, digits and any of _.-"),
-    default=None,
     default_text="`consumerNamePrefix` followed by the name of the stream",
-    group=FAN_OUT,
 )
-CONSUMER_NAME_PREFIX = Option[str](
+CONSUMER_NAME_PREFIX = FAN_OUT.option(
     name="consumerNamePrefix",
     meaning="The start of the consumer's name if `consumerName` is not set.",
     parser=matching(_NAME, "1 to 128 letters, digits and any of _.-"),
     default="spark_",
-    group=FAN_OUT,
 )
-CONSUMER_ARN = Option[tuple[str, ...]](
+CONSUMER_ARN = FAN_OUT.option(
     name="consumerARN",
     meaning=(
         "The ARN of an existing consumer; for several streams one ARN per stream, separated by commas. The query never "
@@ -94,26 +90,22 @@ CONSUMER_ARN = Option[tuple[str, ...]](
     ),
     default=(),
     default_text="not set; the consumer has a name",
-    group=FAN_OUT,
 )
-REGISTERED_CONSUMER_ID = Option[str | None](
+REGISTERED_CONSUMER_ID = FAN_OUT.option(
     name="registeredConsumerId",
     meaning=(
         "The name or ARN of an existing consumer, see `registeredConsumerIdType`. The query never registers or deregisters it."
     ),
     parser=text("the name or ARN of a registered consumer"),
-    default=None,
-    group=FAN_OUT,
 )
-REGISTERED_CONSUMER_ID_TYPE = Option[ConsumerIdType](
+REGISTERED_CONSUMER_ID_TYPE = FAN_OUT.option(
     name="registeredConsumerIdType",
     meaning="Whether `registeredConsumerId` is a name or an ARN.",
     parser=one_of({id_type.value: id_type for id_type in ConsumerIdType}),
     default=ConsumerIdType.NAME,
-    group=FAN_OUT,
     needs=REGISTERED_CONSUMER_ID,
 )
-KEEP_CONSUMER = Option[bool](
+KEEP_CONSUMER = FAN_OUT.option(
     name="keepConsumer",
     meaning=(
         "Whether a consumer that the query found or registered by name stays registered when the query stops. AWS charges for "
@@ -121,9 +113,8 @@ KEEP_CONSUMER = Option[bool](
     ),
     parser=boolean(),
     default=False,
-    group=FAN_OUT,
 )
-SUBSCRIBE_TIMEOUT = Option[float](
+SUBSCRIBE_TIMEOUT = FAN_OUT.option(
     name="subscribeTimeout",
     meaning=(
         "The maximum time until a consumer is ACTIVE, and the maximum time that a task waits for an event. After the first the "
@@ -131,16 +122,14 @@ SUBSCRIBE_TIMEOUT = Option[float](
     ),
     parser=duration(1, 3600, "s"),
     default=_DEFAULTS.timeout_s,
-    group=FAN_OUT,
 )
-SUBSCRIBE_RETRIES = Option[int](
+SUBSCRIBE_RETRIES = FAN_OUT.option(
     name="subscribeRetries",
     meaning="How often in a row a task subscribes again after a subscription without an event.",
     parser=integer(0, 1000, "retries"),
     default=_DEFAULTS.retries,
-    group=FAN_OUT,
 )
-FAN_OUT_FALLBACK = Option[bool](
+FAN_OUT_FALLBACK = FAN_OUT.option(
     name="fanOutFallback",
     meaning=(
         "Whether a task polls if it has no subscription. It polls at once if the subscription of the shard is in use, as in "
@@ -150,9 +139,8 @@ FAN_OUT_FALLBACK = Option[bool](
     ),
     parser=boolean(),
     default=_DEFAULTS.fallback_to_polling,
-    group=FAN_OUT,
 )
-FAN_OUT_TRANSPORT = Option[FanOutTransport](
+FAN_OUT_TRANSPORT = FAN_OUT.option(
     name="fanOutTransport",
     meaning=(
         "The protocol of subscriptions. `HTTP/2` requires `pip install 'kinesis-core[http2]'` on driver and executors. If the "
@@ -160,7 +148,6 @@ FAN_OUT_TRANSPORT = Option[FanOutTransport](
     ),
     parser=one_of({transport.value: transport for transport in FanOutTransport}),
     default=_DEFAULTS.transport,
-    group=FAN_OUT,
 )
 
 CONSUMER_ALTERNATIVES: Alternatives = (
@@ -232,7 +219,7 @@ def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
     """Return a line for the log for each option of fan-out that has no effect because the streams are polled."""
     if values[CONSUMER_TYPE] is ReadMode.FAN_OUT:
         return ()
-    given = [option for option in FAN_OUT_OPTIONS if option is not CONSUMER_TYPE and values.is_given(option)]
+    given = [option for option in FAN_OUT.options if option is not CONSUMER_TYPE and values.is_given(option)]
     reason = "has no effect here: it belongs to enhanced fan-out, and the stream is polled."
     return tuple(f"{values.label(option)} {reason}" for option in given)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kinesis_core.model import EndingPosition, Latest, StartingPosition, TrimHorizon
-from kinesis_core.options import WHERE, Option, boolean, duration, ending_position, starting_position
+from kinesis_core.model import Latest, TrimHorizon
+from kinesis_core.options import WHERE, Group, boolean, duration, ending_position, starting_position
 from kinesis_core.planning import PlanSettings
 
 STREAMING_START = Latest()
@@ -11,9 +11,10 @@ STREAMING_START = Latest()
 BATCH_START = TrimHorizon()
 """The same for a batch read, which would always be empty from LATEST."""
 _PLAN = PlanSettings()
+POSITIONS = Group(WHERE.title)
 _START = starting_position()
 
-STARTING_POSITION = Option[StartingPosition | None](
+STARTING_POSITION = POSITIONS.option(
     name="startingPosition",
     meaning=(
         "Where a new query starts. A query with a checkpoint continues from its checkpoint. A time needs Z or an offset: "
@@ -27,11 +28,9 @@ STARTING_POSITION = Option[StartingPosition | None](
         "well. The checkpoint files of the awslabs and qubole connectors are also accepted."
     ),
     parser=_START,
-    default=None,
     default_text=f"{_START.show(STREAMING_START)} for a streaming query, {_START.show(BATCH_START)} for a batch read",
-    group=WHERE,
 )
-ENDING_POSITION = Option[EndingPosition](
+ENDING_POSITION = POSITIONS.option(
     name="endingPosition",
     meaning=(
         "Where a batch read ends, in the forms of `startingPosition`; not before its start, and not in the future. `LATEST` is the newest record at the time when Spark plans "
@@ -39,9 +38,8 @@ ENDING_POSITION = Option[EndingPosition](
     ),
     parser=ending_position(),
     default=Latest(),
-    group=WHERE,
 )
-FAIL_ON_DATA_LOSS = Option[bool](
+FAIL_ON_DATA_LOSS = POSITIONS.option(
     name="failOnDataLoss",
     meaning=(
         "Whether a query fails if records expired, or may have expired, before it read them. With `false` "
@@ -52,9 +50,8 @@ FAIL_ON_DATA_LOSS = Option[bool](
     ),
     parser=boolean(),
     default=_PLAN.fail_on_data_loss,
-    group=WHERE,
 )
-TRIM_HORIZON_MARGIN = Option[float](
+TRIM_HORIZON_MARGIN = POSITIONS.option(
     name="trimHorizonMargin",
     meaning=(
         "A query or batch read that starts at `TRIM_HORIZON` skips records that expire within this time. So "
@@ -64,12 +61,4 @@ TRIM_HORIZON_MARGIN = Option[float](
     ),
     parser=duration(0, 12 * 3600, "s"),
     default=_PLAN.trim_horizon_margin_s,
-    group=WHERE,
-)
-
-POSITION_OPTIONS = (
-    STARTING_POSITION,
-    ENDING_POSITION,
-    FAIL_ON_DATA_LOSS,
-    TRIM_HORIZON_MARGIN,
 )

@@ -7,10 +7,10 @@ from typing import Any
 
 from kinesis_core.aws import Connection
 from kinesis_core.errors import OptionError
-from kinesis_core.options import Option, Values, matching, one_of, url
+from kinesis_core.options import Group, Option, Values, matching, one_of, url
 from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, ReadMode
 
-PUBLISHING = "Publishing progress"
+PUBLISHING = Group("Publishing progress")
 
 
 class ProgressStore(Enum):
@@ -21,7 +21,7 @@ class ProgressStore(Enum):
     DYNAMODB = "DYNAMODB"
 
 
-METADATA_COMMITTER_TYPE = Option[ProgressStore](
+METADATA_COMMITTER_TYPE = PUBLISHING.option(
     name="metadataCommitterType",
     meaning=(
         "Where progress is published. Spark's checkpoint has all progress in both cases. `HDFS` publishes nothing else. "
@@ -30,38 +30,27 @@ METADATA_COMMITTER_TYPE = Option[ProgressStore](
     ),
     parser=one_of({store.value: store for store in ProgressStore}),
     default=ProgressStore.SPARK,
-    group=PUBLISHING,
 )
-DYNAMODB_TABLE_NAME = Option[str | None](
+DYNAMODB_TABLE_NAME = PUBLISHING.option(
     name="dynamodbTableName",
     meaning="The table for `DYNAMODB`. It is created if it does not exist. Use a separate table for each query.",
     parser=matching(
         r"[a-zA-Z0-9_.-]{3,255}",
         "the name of a DynamoDB table, 3 to 255 letters, digits, '_', '.' and '-'",
     ),
-    default=None,
     default_text=(
         "`kdsc_<region>_<stream>`, or `kdsc_<region>_<stream>_<consumerName>` with enhanced fan-out and a `consumerName`; "
         "required for several streams"
     ),
-    group=PUBLISHING,
 )
-DYNAMODB_ENDPOINT_URL = Option[str | None](
+DYNAMODB_ENDPOINT_URL = PUBLISHING.option(
     name="dynamodbEndpointUrl",
     meaning=(
         "The URL of DynamoDB, for example of a VPC endpoint or a local server. It is also where the table of a `kclApplication` in "
         "`startingPosition` is read."
     ),
     parser=url(),
-    default=None,
     default_text="botocore's endpoint of the region",
-    group=PUBLISHING,
-)
-
-PUBLISHING_OPTIONS = (
-    METADATA_COMMITTER_TYPE,
-    DYNAMODB_TABLE_NAME,
-    DYNAMODB_ENDPOINT_URL,
 )
 
 

@@ -37,11 +37,10 @@ from spark_kinesis_source.options.publishing import read_lease_table
 
 SOURCE_OPTIONS = OptionTable(
     options=COMMON_OPTIONS
-    + positions.POSITION_OPTIONS
-    + batches.BATCH_OPTIONS
-    + batches.FETCHING_OPTIONS
-    + fan_out.FAN_OUT_OPTIONS
-    + publishing.PUBLISHING_OPTIONS,
+    + positions.POSITIONS.options
+    + batches.HOW_MUCH.options
+    + fan_out.FAN_OUT.options
+    + publishing.PUBLISHING.options,
     unsupported=COMMON_UNSUPPORTED,
     ignored_options=IGNORED_BY_SOURCE,
     let_through=SPARK_OPTIONS,

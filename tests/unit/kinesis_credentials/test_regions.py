@@ -116,15 +116,21 @@ def test_not_an_arn() -> None:
         ("https://kinesis.cn-north-1.amazonaws.com.cn", "cn-north-1"),
         ("https://kinesis-fips.us-east-2.amazonaws.com", "us-east-2"),
         ("https://kinesis.eu-central-1.api.aws", "eu-central-1"),
+        ("https://kinesis.cn-north-1.api.amazonwebservices.com.cn", "cn-north-1"),
         ("https://123456789012.data-kinesis.us-west-2.amazonaws.com", "us-west-2"),
+        ("https://123456789012.control-kinesis-fips.us-east-1.api.aws", "us-east-1"),
         ("https://vpce-0a1b-us-east-1a.kinesis.us-east-1.vpce.amazonaws.com:443/", "us-east-1"),
+        ("https://vpce-0a1b-cd.kinesis.cn-north-1.vpce.amazonaws.com.cn", "cn-north-1"),
+        ("https://vpce-0a1b-cd.kinesis-fips.us-gov-west-1.vpce.amazonaws.com", "us-gov-west-1"),
         ("https://KINESIS.EU-WEST-1.AMAZONAWS.COM", "eu-west-1"),
         ("https://kinesis.us-iso-east-1.c2s.ic.gov", "us-iso-east-1"),
         ("http://localhost:4567", None),
         ("http://kinesis.eu-west-1.example.com", None),
         ("https://amazonaws.com.example.com", None),
+        ("http://10.0.0.7:4567", None),
     ],
 )
 def test_endpoints(endpoint_url: str, region: str | None) -> None:
-    """Only hosts of AWS give a region, in every partition that botocore knows."""
+    """Only hosts of AWS give a region, in every partition that botocore knows: of FIPS, dual-stack, accounts and VPC endpoints too."""
     assert find_endpoint_region(endpoint_url) == region
+    assert endpoints.is_aws_endpoint(endpoint_url) is (region is not None)

@@ -8,6 +8,7 @@ from typing import Any
 from botocore.client import BaseClient
 
 from kinesis_credentials.credentials import RenewableCredentials
+from kinesis_credentials.failures import ErrorResponse
 
 STALE_KEYS = frozenset(
     {"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidClientTokenId"}
@@ -37,7 +38,7 @@ def renew_expired(
     def renew(
         response: Any, attempts: int, request_dict: Mapping[str, Any], operation: Any, **_: Any
     ) -> int | None:
-        code = "" if response is None else _read_code(response)
+        code = "" if response is None else ErrorResponse.read(response[1]).code
         if attempts >= MAX_ATTEMPTS or code not in STALE_KEYS:
             return None
         # If the keys changed since the request was signed, no renewal is needed.
@@ -49,7 +50,3 @@ def renew_expired(
     service = client.meta.service_model.service_id.hyphenize()
     client.meta.events.register(f"before-sign.{service}", note_version)
     client.meta.events.register_first(f"needs-retry.{service}", renew)  # type: ignore[arg-type] # the stubs have no handlers with results
-
-
-def _read_code(response: tuple[Any, Mapping[str, Any]]) -> str:
-    return str(response[1].get("Error", {}).get("Code", "")).rpartition("#")[2]

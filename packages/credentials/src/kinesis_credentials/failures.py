@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import botocore.exceptions as boto
+from attrs import frozen
 
 from kinesis_credentials.errors import Attempt, SourceFailedError, SourceUnavailableError
 
@@ -30,46 +32,66 @@ The errors of botocore's sources. A malformed response is a ValueError or KeyErr
 """
 
 
+@frozen
+class ErrorResponse:
+    """What AWS says in a response that is an error."""
+
+    code: str
+    """AWS's code, which some services put behind a namespace and '#'. "Unknown" if there is none."""
+    status: int
+    request_id: str
+    message: str
+
+    @staticmethod
+    def of(error: Exception) -> ErrorResponse:
+        """Return the response in *error*. Without one the code is the name of the exception."""
+        if isinstance(error, boto.ClientError):
+            return ErrorResponse.read(error.response)
+        return ErrorResponse(type(error).__name__, 0, "", "")
+
+    @staticmethod
+    def read(response: Mapping[str, Any]) -> ErrorResponse:
+        """Return the facts of *response*, as botocore has parsed it."""
+        error, metadata = response.get("Error", {}), response.get("ResponseMetadata", {})
+        return ErrorResponse(
+            str(error.get("Code", "")).rpartition("#")[2] or "Unknown",
+            int(metadata.get("HTTPStatusCode", 0)),
+            str(metadata.get("RequestId", "")),
+            str(error.get("Message", "")).rstrip("."),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.code} (status {self.status}, request id {self.request_id or 'none'}): {self.message}"
+
+
 def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -> SourceFailedError:
     """Return this package's error for *error*, one of `LOOKUP_ERRORS` that *source* raised after *attempts*."""
-    code, request_id = describe_response(error)
-    reason = _explain(error)
+    response, reason = ErrorResponse.of(error), _explain(error)
     kind = SourceUnavailableError if is_passing(error, source) else SourceFailedError
     tried = (*attempts, Attempt(source, reason)) if attempts else ()
-    return kind(f"AWS credentials could not be obtained from {source}: {reason}.", code, request_id, tried)
+    return kind(
+        f"AWS credentials could not be obtained from {source}: {reason}.",
+        response.code,
+        response.request_id,
+        tried,
+    )
 
 
 def is_passing(error: Exception, source: str = "") -> bool:
     """Return whether the same source may succeed later."""
     if isinstance(error, boto.ClientError):
-        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        return status >= 500 or describe_response(error)[0] in _PASSING_CODES
+        response = ErrorResponse.of(error)
+        return response.status >= 500 or response.code in _PASSING_CODES
     if isinstance(error, (boto.CredentialRetrievalError, boto.MetadataRetrievalError)):
         return source in _METADATA_SERVICES
     return isinstance(error, (boto.HTTPClientError, boto.ConnectionError, ConnectionError, TimeoutError))
-
-
-def describe_response(error: Exception) -> tuple[str, str]:
-    """Return AWS's error code and request id, or the exception's name and "" when there was no response."""
-    if not isinstance(error, boto.ClientError):
-        return type(error).__name__, ""
-    code = str(error.response.get("Error", {}).get("Code", "")) or "Unknown"
-    return code.rpartition("#")[2], str(error.response.get("ResponseMetadata", {}).get("RequestId", ""))
-
-
-def explain_response(error: boto.ClientError) -> str:
-    """Return the text of AWS's error, with code, status and request id."""
-    code, request_id = describe_response(error)
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    message = str(error.response.get("Error", {}).get("Message", "")).rstrip(".")
-    return f"{code} (status {status}, request id {request_id or 'none'}): {message}"
 
 
 def _explain(error: Exception) -> str:
     if isinstance(error, boto.ClientError):
         action = error.operation_name
         trust = "; the role's trust policy must allow the IAM action sts:" + action
-        return f"{action} failed: {explain_response(error)}{trust if action.startswith('AssumeRole') else ''}"
+        return f"{action} failed: {ErrorResponse.of(error)}{trust if action.startswith('AssumeRole') else ''}"
     if isinstance(error, (boto.BotoCoreError, OSError)):
         return safe_message(error).rstrip(".")
     if isinstance(error, ValueError):

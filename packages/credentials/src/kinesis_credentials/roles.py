@@ -22,7 +22,7 @@ from kinesis_credentials.errors import (
     for_role,
 )
 from kinesis_credentials.expiry import renew_expired
-from kinesis_credentials.failures import describe_response, explain_response, is_passing, safe_message
+from kinesis_credentials.failures import ErrorResponse, is_passing, safe_message
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import AssumeRole
 
@@ -61,13 +61,11 @@ class Role:
         except ClientError as error:
             raise self._refuse(error) from error
         except BotoCoreError as error:
-            code, _ = describe_response(error)
             kind = SourceUnavailableError if is_passing(error) else SourceFailedError
             raise kind(
                 f"STS could not be asked to let {self.name} be assumed: {safe_message(error)}".rstrip("."),
-                code,
+                ErrorResponse.of(error).code,
             ) from error
-
         except MalformedKeysError as error:
             raise SourceUnavailableError(
                 f"STS AssumeRole for {self.name} gave a response in which {error}.",
@@ -93,8 +91,9 @@ class Role:
         return client
 
     def _refuse(self, error: ClientError) -> CredentialsError:
-        code, request_id = describe_response(error)
-        what = f"STS AssumeRole for {self.name} failed: {explain_response(error)}."
+        response = ErrorResponse.of(error)
+        code, request_id = response.code, response.request_id
+        what = f"STS AssumeRole for {self.name} failed: {response}."
         if is_passing(error):
             return SourceUnavailableError(what, code, request_id)
         attempts = self.base_credentials.attempts

@@ -16,7 +16,7 @@ from kinesis_credentials.advice import Advice
 from kinesis_credentials.chain import explain_no_metadata
 from kinesis_credentials.credentials import REFRESH_EARLY, Now
 from kinesis_credentials.errors import Attempt, CredentialsError, ProviderClassError, SourceUnavailableError
-from kinesis_credentials.failures import LOOKUP_ERRORS, describe_response, is_passing, redact
+from kinesis_credentials.failures import LOOKUP_ERRORS, ErrorResponse, is_passing, redact
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import ProviderClass, StaticKeys
 
@@ -59,7 +59,7 @@ class InstanceMetadata:
         try:
             found = self._make_fetcher().retrieve_iam_role_credentials()
         except LOOKUP_ERRORS as error:
-            raise self._fail(str(error).rstrip("."), describe_response(error)[0]) from error
+            raise self._fail(str(error).rstrip("."), ErrorResponse.of(error).code) from error
         if not found:
             raise self._fail(explain_no_metadata(), "NoInstanceProfile")
         try:
@@ -172,7 +172,7 @@ class UserClass:
         kind = SourceUnavailableError if _is_passing(error) else ProviderClassError
         return kind(
             f"The credential provider class {self.name} failed: {self._describe(error)}.",
-            describe_response(error)[0],
+            ErrorResponse.of(error).code,
         )
 
     def _describe(self, error: Exception) -> str:

@@ -10,8 +10,7 @@ from botocore.session import Session
 from kinesis_core.aws import Connection, StreamRef
 from kinesis_core.options.connection import STREAM_ARN
 from kinesis_core.options.credentials import STS_ROLE_ARN
-from kinesis_credentials import StaticKeys, find_endpoint_region
-from kinesis_credentials.endpoints import is_aws_endpoint
+from kinesis_credentials import StaticKeys
 from support.resolved import calls_on, without_settings
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
@@ -84,29 +83,6 @@ def test_an_endpoint_url_is_the_host_of_every_call(
     stream = StreamRef.parse(name)
     calls = calls_on(Connection((stream,), "eu-west-1", VPC, KEYS), stream)
     assert {(f"https://{call.host}", call.region) for call in calls} == {(VPC, "eu-west-1")}
-
-
-@pytest.mark.parametrize(
-    ("endpoint_url", "region"),
-    [
-        ("https://kinesis-fips.us-gov-west-1.amazonaws.com", "us-gov-west-1"),
-        ("https://kinesis.cn-north-1.amazonaws.com.cn", "cn-north-1"),
-        ("https://kinesis.cn-north-1.api.amazonwebservices.com.cn", "cn-north-1"),
-        ("https://kinesis.eu-west-1.api.aws", "eu-west-1"),
-        pytest.param(
-            f"https://kinesis.{SOVEREIGN}.api.amazonwebservices.eu", SOVEREIGN, marks=NEEDS_SOVEREIGN
-        ),
-        (VPC, "eu-west-1"),
-        ("https://vpce-0a1b-cd-us-east-1a.kinesis.us-east-1.vpce.amazonaws.com", "us-east-1"),
-        ("https://vpce-0a1b-cd.kinesis.cn-north-1.vpce.amazonaws.com.cn", "cn-north-1"),
-        ("https://vpce-0a1b-cd.kinesis-fips.us-gov-west-1.vpce.amazonaws.com", "us-gov-west-1"),
-        (f"https://{ACCOUNT}.data-kinesis.eu-west-1.amazonaws.com", "eu-west-1"),
-        (f"https://{ACCOUNT}.control-kinesis-fips.us-east-1.api.aws", "us-east-1"),
-    ],
-)
-def test_the_region_in_an_endpoint(endpoint_url: str, region: str) -> None:
-    """The region is found in the hosts of all partitions, of FIPS and dual-stack, of accounts and of VPC endpoints."""
-    assert (find_endpoint_region(endpoint_url), is_aws_endpoint(endpoint_url)) == (region, True)
 
 
 @pytest.mark.parametrize("region", PARTITIONS)

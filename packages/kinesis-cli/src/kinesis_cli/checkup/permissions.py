@@ -15,7 +15,7 @@ _NO_DRY_RUN = "the server does not support DryRun, and a real call could have an
 
 
 def _succeeds_dry(error: ServiceError) -> bool:
-    return error.code.rpartition("#")[2] == "DryRunOperationException"
+    return error.code == "DryRunOperationException"
 
 
 def _try(check: str, call: Callable[[], object], allowing: Callable[[ServiceError], bool]) -> Finding:

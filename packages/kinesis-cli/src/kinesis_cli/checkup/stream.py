@@ -82,7 +82,7 @@ def check_limits(checked: CheckedStream) -> Iterator[Finding]:
     try:
         yield from limit_findings(checked.api.ask("DescribeLimits"))
     except ServiceError as error:
-        is_unknown = error.code.rpartition("#")[2] == "UnknownOperationException"
+        is_unknown = error.code == "UnknownOperationException"
         yield unchecked("limits", "the server does not support DescribeLimits" if is_unknown else error)
 
 

@@ -24,6 +24,7 @@ from kinesis_core.errors import (
     ServiceError,
     StreamNotFoundError,
 )
+from kinesis_credentials.failures import ErrorResponse
 
 _REMEMBERED = 64
 _STEP_MS = 3000
@@ -184,7 +185,9 @@ class BotoCaller:
         status = self._status() if text and action != DESCRIBE else ""
         if status not in _USABLE:
             return refusal
-        what = f"{refusal.code} (request id {refusal.request_id or 'none'}): {text.rstrip('.')}, but its status is {status}"
+        what = (
+            f"{refusal.code} (request id {refusal.request_id or 'none'}): {text}, but its status is {status}"
+        )
         return not_ready(action, self._where(where), what, refusal.code, refusal.request_id)
 
     def _status(self) -> str:
@@ -211,7 +214,5 @@ class BotoCaller:
 def _text_about_stream(error: Exception, refusal: ServiceError) -> str:
     """Return the text of a refusal that concerns the stream as a whole, and no shard or consumer of it; else ""."""
     is_refusal = isinstance(refusal, (StreamNotFoundError, ResourceInUseError))
-    if not is_refusal or not isinstance(error, botocore.exceptions.ClientError):
-        return ""
-    text = str(error.response.get("Error", {}).get("Message", ""))
+    text = ErrorResponse.of(error).message if is_refusal else ""
     return text if text.startswith("Stream ") else ""

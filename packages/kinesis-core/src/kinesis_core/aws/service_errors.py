@@ -9,7 +9,6 @@ from typing import Any
 import botocore.exceptions as boto
 import msgspec
 
-from kinesis_core.aws.fast import NotCborError
 from kinesis_core.aws.permissions import needed
 from kinesis_core.aws.retry import READY_TIMEOUT_S
 from kinesis_core.errors import (
@@ -28,6 +27,14 @@ from kinesis_core.errors import (
     WireFormatError,
 )
 from kinesis_credentials import Advice, CredentialsError, safe_message
+from kinesis_credentials.failures import ErrorResponse
+
+
+class NotCborError(boto.BotoCoreError):
+    """The endpoint does not speak CBOR. `translate` makes a `WireFormatError` of it."""
+
+    fmt = "{endpoint_url} does not speak CBOR ({action} returned {returned})"
+
 
 CALL_ERRORS = (boto.ClientError, boto.BotoCoreError, CredentialsError)
 """Errors of a call through botocore. A `CredentialsError` comes up while the call is signed, if keys must be renewed."""
@@ -120,7 +127,7 @@ def is_retryable(code: str) -> bool:
 
 def is_final(code: str) -> bool:
     """Return whether *code* concerns the stream or the request, so that other credentials would change nothing."""
-    return _BY_CODE.get(code.rpartition("#")[2], AccessDeniedError) is not AccessDeniedError
+    return _BY_CODE.get(code, AccessDeniedError) is not AccessDeniedError
 
 
 def translate(
@@ -139,7 +146,7 @@ def translate(
     ):
         raise cause
     if isinstance(error, boto.ClientError):
-        return _from_response(action, where, error.response, service)
+        return _from_response(action, where, ErrorResponse.of(error), service)
     if isinstance(error, CredentialsError):
         return _from_credentials(action, where, error, service)
     if isinstance(error, NotCborError):
@@ -196,22 +203,16 @@ def _from_credentials(
 
 
 def _from_response(
-    action: str, where: Mapping[str, str], response: Mapping[str, Any], service: str
+    action: str, where: Mapping[str, str], response: ErrorResponse, service: str
 ) -> ServiceError:
-    code = str(response.get("Error", {}).get("Code", "")) or "Unknown"
-    metadata = response.get("ResponseMetadata", {})
-    request_id = str(metadata.get("RequestId", ""))
-    status = int(metadata.get("HTTPStatusCode", 0))
+    code, what = response.code, str(response)
     known = _BY_CODE if service == "Kinesis" else _BY_CODE_OF_DYNAMODB
-    name = code.rpartition("#")[2]
-    kind = known.get(name, UnavailableError if status >= 500 else ServiceError)
-    text = response.get("Error", {}).get("Message", "")
-    if kind is ResourceInUseError and service == "Kinesis" and (state := _STATE.search(text)):
+    kind = known.get(code, UnavailableError if response.status >= 500 else ServiceError)
+    if kind is ResourceInUseError and service == "Kinesis" and (state := _STATE.search(response.message)):
         kind = StreamNotReadyError if state[1] != "DELETING" else ServiceError
-    what = f"{code} (status {status}, request id {request_id or 'none'}): {text}"
-    if kind is ServiceError and name not in ADVICE_BY_CODE and service == "Kinesis":
-        what = f"{what.rstrip('.')}. {_ADVICE_ON_OTHER_CODES.format(code=name)}"
-    return _failed(kind, what, code, request_id, action, where, service)
+    if kind is ServiceError and code not in ADVICE_BY_CODE and service == "Kinesis":
+        what = f"{what}. {_ADVICE_ON_OTHER_CODES.format(code=code)}"
+    return _failed(kind, what, code, response.request_id, action, where, service)
 
 
 def _failed(
@@ -224,8 +225,7 @@ def _failed(
     service: str,
 ) -> ServiceError:
     known = _ADVICE if service == "Kinesis" else _ADVICE_ON_DYNAMODB
-    name = code.rpartition("#")[2]
-    advice = ADVICE_BY_CODE.get(name) or known.get(kind, "")
+    advice = ADVICE_BY_CODE.get(code) or known.get(kind, "")
     if isinstance(advice, str):
-        advice = advice.format(needed=needed(service.lower(), action, name))
+        advice = advice.format(needed=needed(service.lower(), action, code))
     return kind(f"{service} {action} failed: {what.rstrip('.')}.", code, request_id, advice, **where)

@@ -17,17 +17,13 @@ if TYPE_CHECKING:
         install_raw_bodies as install_raw_bodies,
     )
     from kinesis_core.aws.fast.wire import decode_event as decode_event
-    from kinesis_core.aws.fast.wire_format import (
-        NotCborError as NotCborError,
-        Wire as Wire,
-        find_wire as find_wire,
-    )
+    from kinesis_core.aws.fast.wire_format import Wire as Wire, find_wire as find_wire
 
 lazy_names(
     __name__,
     {
         "kinesis_core.aws.fast.fast_path": "BODY STRATEGY FastPath install_distribution_strategy install_raw_bodies",
         "kinesis_core.aws.fast.wire": "decode_event",
-        "kinesis_core.aws.fast.wire_format": "NotCborError Wire find_wire",
+        "kinesis_core.aws.fast.wire_format": "Wire find_wire",
     },
 )

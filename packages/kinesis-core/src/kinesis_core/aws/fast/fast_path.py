@@ -31,6 +31,7 @@ from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.service_errors import is_final
 from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
 from kinesis_core.aws.wire_choice import WireFormat
+from kinesis_credentials.failures import ErrorResponse
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -197,7 +198,7 @@ class FastPath:
             return {BODY: response.body, "ResponseMetadata": {"HTTPHeaders": response.headers}}
         refusal = self._parse_refusal(action, response)
         # Every other refusal changed nothing, so the call may be repeated.
-        code = refusal.response.get("Error", {}).get("Code", "")
+        code = ErrorResponse.of(refusal).code
         if response.status >= 500 or is_final(code):
             raise refusal
         log_retry(action, code, 1, 0.0, stream="".join(stream.values()))

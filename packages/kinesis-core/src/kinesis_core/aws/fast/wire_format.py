@@ -8,8 +8,10 @@ from typing import Any, Protocol
 import botocore.exceptions as boto
 
 from kinesis_core.aws.fast import wire
+from kinesis_core.aws.service_errors import NotCborError
 from kinesis_core.aws.wire_choice import WireFormat, check_cbor
 from kinesis_core.model import Page, PutEntry, PutResponse
+from kinesis_credentials.failures import ErrorResponse
 
 CBOR_TYPE = "application/x-amz-cbor-1.1"
 """The content type of requests in CBOR."""
@@ -38,12 +40,6 @@ class Wire(Protocol):
     def decode_page(self, body: bytes, with_data: bool = True) -> Page: ...
 
     def decode_put_response(self, body: bytes, records: int, with_results: bool) -> PutResponse: ...
-
-
-class NotCborError(boto.BotoCoreError):
-    """The endpoint does not speak CBOR. `translate` makes a `WireFormatError` of it."""
-
-    fmt = "{endpoint_url} does not speak CBOR ({action} returned {returned})"
 
 
 def find_wire(wire_format: WireFormat) -> Wire:
@@ -93,14 +89,14 @@ def verify_refusal(refusal: boto.ClientError, action: str, endpoint_url: str) ->
     Raises:
         NotCborError: The endpoint cannot read the request.
     """
-    metadata = refusal.response.get("ResponseMetadata", {})
-    status, code = metadata.get("HTTPStatusCode"), str(refusal.response.get("Error", {}).get("Code", ""))
-    if is_cbor(metadata.get("HTTPHeaders", {}).get("content-type")):
+    response = ErrorResponse.of(refusal)
+    status, code = response.status, response.code
+    if is_cbor(refusal.response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("content-type")):
         return
-    has_no_code = code in ("", str(status))
-    if code.rpartition("#")[2] in _UNREADABLE or (has_no_code and status in _CANNOT_READ):
+    has_no_code = code in ("Unknown", str(status))
+    if code in _UNREADABLE or (has_no_code and status in _CANNOT_READ):
         returned = f"status {status}" if has_no_code else f"status {status}, {code}"
         raise NotCborError(endpoint_url=endpoint_url, action=action, returned=returned) from refusal
-    if has_no_code and status is not None and status >= 500:
+    if has_no_code and status >= 500:
         error = refusal.response["Error"]
         error["Message"] = f"{_HINT}. {error.get('Message', '')}"

@@ -60,14 +60,7 @@ def test_pages_of_servers_are_recognised(body: bytes, with_data: bool) -> None:
 
 
 @given(mutated(GOOD) | bodies.flatmap(mutated) | st.binary(max_size=100), st.booleans())
-@example(GOOD + b"\x00", True)
-@example(GOOD.replace(b"\x61k", b"\x61\xff"), True)
-@example(GOOD.replace(b"4966", b"496x"), True)
-@example(GOOD.replace(b"\x43\x00\xff", b"\x63\x00\xff"), True)
-@example(GOOD.replace(b"\xc1\x1b\x00\x00\x01", b"\xc1\x1b\x00\x10\x01"), True)
-@example(GOOD.replace(b"\xc1\x1b", b"\xc0\x1b"), True)
 @example(GOOD.replace(b"\x43\x00\xffx", b"\x5f\x43\x00\xffx\xff"), True)
-@example(GOOD.replace(b"Latest\x00", b"Latest\x20"), True)
 def test_other_bodies_are_left_to_python(body: bytes, with_data: bool) -> None:
     """Of any body native code finds what Python finds. A body that Python refuses is one that it does not recognise."""
     try:

@@ -122,27 +122,8 @@ def test_pages_of_servers_are_recognised(body: bytes, with_data: bool, is_event:
 
 
 @given(bodies(PAGE) | mutated(COMPACT) | pages().flatmap(mutated), st.booleans(), st.booleans())
-@example(COMPACT.replace(b"eA==", b"eB=="), True, False)  # bits after the last byte
-@example(COMPACT.replace(b"eA==", b"eA="), True, False)
-@example(COMPACT.replace(b"eA==", b"eA"), True, False)
-@example(COMPACT.replace(b"eA==", b"eA==\n"), True, False)
 @example(COMPACT.replace(b"eA==", b"e A="), False, False)
-@example(COMPACT.replace(b"eA==", b"e\\A="), False, False)
 @example(COMPACT.replace(b"eA==", b"\xff"), False, False)
-@example(COMPACT.replace(b"eA==", b"\n"), False, False)
-@example(COMPACT.replace(b'"k"', b'"\xff"'), True, False)
-@example(COMPACT.replace(b'"k"', b'"\x1f"'), True, False)
-@example(COMPACT.replace(b'"4966"', b'""'), True, False)
-@example(COMPACT.replace(b'"4966"', b'"4966 "'), True, False)
-@example(COMPACT.replace(b"1790000000.123", b"1790000000.1234"), True, False)
-@example(COMPACT.replace(b"1790000000.123", b"-0"), True, False)
-@example(COMPACT.replace(b"1790000000.123", b"01.5"), True, False)
-@example(COMPACT.replace(b"1790000000.123", b"253402300800"), True, False)
-@example(COMPACT.replace(b"1790000000.123", b"1e400"), True, False)
-@example(COMPACT[:-1] + b',"Records":[]}', True, False)
-@example(COMPACT + b"x", True, False)
-@example(COMPACT[:-1] + b",}", True, False)
-@example(b"", True, False)
 def test_other_bodies_are_left_to_python(body: bytes, with_data: bool, is_event: bool) -> None:
     """Of any body native code finds what Python finds. A body that Python refuses is one that it does not recognise."""
     try:
@@ -161,10 +142,13 @@ def test_other_bodies_are_left_to_python(body: bytes, with_data: bool, is_event:
         (b'"MillisBehindLatest":0', b'"MillisBehindLatest":0,"MillisBehindLatest":0'),
         (b'"ChildShards":[]', b'"ChildShards":[{}]'),
         (b"1790000000.123", b"1790000000.1234"),
+        (b"1790000000.123", b"-0"),
+        (b'"eA=="', b'"eB=="'),
+        (b'{"Records"', b'{"Records":[],"Records"'),
     ],
 )
 def test_unusual_forms_are_left_to_python(usual: bytes, other: bytes) -> None:
-    """Members that are repeated or unknown, escapes, odd layout, children and finer times are decoded by Python."""
+    """Members that are repeated or unknown, escapes, odd layout, children, odd times and odd base64 are decoded by Python."""
     assert native.decode_page(COMPACT, True) is not None
     body = COMPACT.replace(usual, other)
     assert body != COMPACT

@@ -194,6 +194,8 @@ MALFORMED_JSON = {
         b"@", b"\xff"
     ),
     "cut short": json_body(JSON_RECORD)[:-10],
+    "bytes after it": json_body(JSON_RECORD) + b"x",
+    "a comma after the last member": json_body(JSON_RECORD)[:-1] + b",}",
     "an array": b"[]",
     "no records": json_body(Records=...),
     "null records": json_body(Records=None),
@@ -213,9 +215,18 @@ MALFORMED_JSON = {
     "number in other digits": json_body(JSON_RECORD, {"SequenceNumber": "١٢"}),
     "number of 130 digits": json_body(JSON_RECORD, {"SequenceNumber": "1" * 130}),
     "no number in the middle": json_body(JSON_RECORD, {"SequenceNumber": "LATEST"}, JSON_RECORD),
+    "number with a space": json_body(JSON_RECORD | {"SequenceNumber": "1 "}),
     "data that is not base64": json_body(JSON_RECORD | {"Data": "a==="}),
+    "data without padding": json_body(JSON_RECORD | {"Data": "eA"}),
+    "data with half a padding": json_body(JSON_RECORD | {"Data": "eA="}),
+    "data with a line break": json_body(JSON_RECORD | {"Data": "eA==@"}).replace(b"@", b"\n"),
+    "data with half an escape": json_body(JSON_RECORD | {"Data": "e@A="}).replace(b"@", b"\\"),
+    "control character in a text": json_body(JSON_RECORD | {"PartitionKey": "@"}).replace(b"@", b"\x1f"),
     "arrival below zero": json_body(JSON_RECORD | {"ApproximateArrivalTimestamp": -1.5}),
     "arrival beyond the calendar": json_body(JSON_RECORD | {"ApproximateArrivalTimestamp": 1e300}),
+    "arrival after the year 9999": json_body(JSON_RECORD | {"ApproximateArrivalTimestamp": 253_402_300_800}),
+    "arrival of too many digits": json_body(JSON_RECORD).replace(b"1790000012.345", b"1e400"),
+    "arrival with a zero in front": json_body(JSON_RECORD).replace(b"1790000012.345", b"01.5"),
     "arrival in words": json_body(JSON_RECORD | {"ApproximateArrivalTimestamp": "today"}),
 }
 PUTS = {

@@ -9,7 +9,7 @@ import pytest
 from attrs import define, field
 from hypothesis import given, settings, strategies as st
 
-from kinesis_consumer.assignment import Leader, LeaderLock, LeaderRun, MetricsWriter
+from kinesis_consumer.assignment import Leader, LeaderLock, LeaderRun, report_alive
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease
 from kinesis_consumer.stores import MemoryTable
@@ -42,12 +42,12 @@ class Member:
     clock: WorkerClock
     lock: LeaderLock
     leader: Leader
-    reports: MetricsWriter
+    wall: WorkerClock
     held: dict[str, HeldLease] = field(factory=dict)
     is_running: bool = True
 
     def report(self) -> None:
-        self.reports.write()
+        self.table.update(report_alive(self.name, self.wall.now_s()))
 
     def renew(self) -> None:
         for key, lease in list(self.held.items()):
@@ -80,7 +80,7 @@ class Member:
 
     def close(self) -> None:
         self.is_running = False
-        self.reports.delete()
+        self.table.delete(self.name, {})
         self.lock.release()
         for lease in self.held.values():
             lease.release(None)
@@ -107,7 +107,7 @@ class Group:
         table = UnreliableTable(self.memory, self.time)
         lock = LeaderLock(name, table, clock, rng, DURATION_S)
         leader = Leader(name, table, lock, clock, wall, DURATION_S)
-        self.members.append(Member(name, table, clock, lock, leader, MetricsWriter(name, table, wall)))
+        self.members.append(Member(name, table, clock, lock, leader, wall))
 
     @property
     def running(self) -> list[Member]:

@@ -59,9 +59,7 @@ def new_group(
     keeper = LeaseKeeper(leases, by_id, TrimHorizon(), steady)
     rng = random.Random(1)
     coordinator = Coordinator(member, keeper, steady, wall_clock or SystemClock(), rng)
-    return ConsumerGroup(
-        "billing", worker, WorkerThreads(Worker(member), coordinator, settings.fetch_threads)
-    )
+    return ConsumerGroup("billing", worker, WorkerThreads(Worker(member), coordinator))
 
 
 def _source(stream: FakeStream, stream_id: str | None) -> GroupStream:

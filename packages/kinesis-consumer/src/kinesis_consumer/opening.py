@@ -69,7 +69,7 @@ class Opening:
         join(table, member.namesakes, SystemClock(), rng)
         keeper = LeaseKeeper(table, apis, initial, clock, identifier)
         coordinator = Coordinator(member, keeper, clock, SystemClock(), rng)
-        return WorkerThreads(Worker(member), coordinator, self.settings.fetch_threads)
+        return WorkerThreads(Worker(member), coordinator)
 
     def _source(
         self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition

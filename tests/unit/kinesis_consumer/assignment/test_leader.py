@@ -294,8 +294,8 @@ OWNED = make_lease(0, "w1", counter=5)
 UNOWNED = make_lease(1)
 
 
-def seen(*looks: tuple[float, Lease], discovery_s: float = 0.0) -> Sightings:
-    sightings = Sightings(10.0, discovery_s)
+def seen(*looks: tuple[float, Lease]) -> Sightings:
+    sightings = Sightings(10.0)
     for now_s, lease in looks:
         sightings.look([lease], now_s)
     return sightings
@@ -342,7 +342,7 @@ def test_a_handover_is_timed_from_its_first_sight() -> None:
 def test_a_worker_has_time_to_discover_a_lease_it_was_given() -> None:
     """A KCL finds its new leases after ten seconds. Once it has renewed one, the usual duration counts."""
     given = evolve(OWNED, owner="w2", counter=6)
-    sightings = seen((100.0, OWNED), (101.0, given), discovery_s=10.0)
+    sightings = seen((100.0, OWNED), (101.0, given))
     assert not sightings.is_expired(given, 120.9)
     assert sightings.is_expired(given, 121.0)
     renewed = evolve(given, counter=7)
@@ -352,7 +352,7 @@ def test_a_worker_has_time_to_discover_a_lease_it_was_given() -> None:
 
 def test_the_first_sight_of_a_lease_adds_no_time_for_discovery() -> None:
     """A new leader waits for the leases of dead workers no longer than one duration."""
-    assert seen((100.0, OWNED), discovery_s=10.0).is_expired(OWNED, 110.0)
+    assert seen((100.0, OWNED)).is_expired(OWNED, 110.0)
 
 
 def test_a_lease_that_comes_back_is_new() -> None:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pytest
 from attrs import evolve
 
-from kinesis_consumer.assignment import MetricsWriter, Roster, WorkerReport, read_report, report_alive
-from kinesis_consumer.stores import MemoryTable
-from kinesis_core.errors import UnavailableError
-from support.fake_stream import FakeClock
-from support.shared_leases import SharedTime, UnreliableTable
+from kinesis_consumer.assignment import Roster, WorkerReport, read_report, report_alive
 
 WALL_S = 1_790_000_000.0
 ALIVE = int(WALL_S)
@@ -30,27 +25,6 @@ def test_a_report_has_the_attributes_that_the_kcl_needs() -> None:
         "slu": ALIVE,
         "properties": {"reportSeconds": "10"},
     }
-
-
-def test_a_worker_writes_its_report_again_and_deletes_it() -> None:
-    """The first write makes the item. It is gone once the worker has ended."""
-    table = MemoryTable()
-    clock = FakeClock()
-    writer = MetricsWriter("w1", table, clock)
-    writer.write()
-    clock.now += 10
-    writer.write()
-    [item] = table.scan()
-    assert read_report(item) == WorkerReport("w1", ALIVE + 10, 25.0)
-    writer.delete()
-    assert table.scan() == []
-
-
-def test_a_failed_report_is_an_error() -> None:
-    """The caller decides when it is written again."""
-    table = UnreliableTable(MemoryTable(), SharedTime(), ["lost"])
-    with pytest.raises(UnavailableError):
-        MetricsWriter("w1", table, FakeClock()).write()
 
 
 def test_other_items_are_no_reports() -> None:

@@ -4,14 +4,7 @@ from kinesis_consumer.assignment.balancing import Assign, BeginHandOver, Decisio
 from kinesis_consumer.assignment.joining import join
 from kinesis_consumer.assignment.leader import Leader, LeaderRun, Sightings
 from kinesis_consumer.assignment.lock import HEARTBEATS, LeaderLock
-from kinesis_consumer.assignment.metrics import (
-    REPORT_S,
-    MetricsWriter,
-    Roster,
-    WorkerReport,
-    read_report,
-    report_alive,
-)
+from kinesis_consumer.assignment.metrics import REPORT_S, Roster, WorkerReport, read_report, report_alive
 from kinesis_consumer.assignment.namesakes import Namesakes
 from kinesis_consumer.assignment.older_kcl import MIGRATION, OlderWorkers, write_version
 
@@ -24,7 +17,6 @@ __all__ = [
     "LeaderLock",
     "LeaderRun",
     "MIGRATION",
-    "MetricsWriter",
     "Namesakes",
     "OlderWorkers",
     "REPORT_S",

@@ -77,8 +77,7 @@ class Leader:
     _failures: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        # A KCL looks for leases that were given to it every ten seconds only.
-        self._sightings = Sightings(self.duration_s, discovery_s=self.duration_s)
+        self._sightings = Sightings(self.duration_s)
         self._older = OlderWorkers(self.table.name, self.worker)
 
     def watch(self) -> None:
@@ -212,8 +211,6 @@ class Sightings:
 
     duration_s: float
     """How long a lease is valid without a renewal."""
-    discovery_s: float = 0.0
-    """How much longer a worker has for its first renewal of a lease that another one has given to it."""
     _seen: dict[str, _Sighting] = field(factory=dict, init=False)
 
     def look(self, leases: Iterable[Lease], now_s: float) -> None:
@@ -225,8 +222,8 @@ class Sightings:
         seen = self._seen.get(lease.key)
         if lease.actual_owner is None or seen is None:
             return False
-        grace_s = 0.0 if seen.is_confirmed else self.discovery_s
-        return now_s - seen.changed_s >= self.duration_s + grace_s
+        # A KCL looks every ten seconds only for leases that were given to it.
+        return now_s - seen.changed_s >= self.duration_s * (1 if seen.is_confirmed else 2)
 
     def hand_over_s(self, lease: Lease, now_s: float) -> float:
         """Return for how long *lease* is being handed over by its worker to the next one, as far as this process knows."""

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_consumer.stores import ItemTable, Update
-from kinesis_core.clock import Clock
+from kinesis_consumer.stores import Update
 from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, Value
 
 WORKER_METRICS = "WORKER_METRIC_STATS"
@@ -94,30 +93,6 @@ def _active_s(period: object) -> float:
         return min(ACTIVE_S, float(period) * _MISSED) if isinstance(period, str) else ACTIVE_S
     except ValueError:
         return ACTIVE_S
-
-
-@define
-class MetricsWriter:
-    """Writes the item of one worker. Its methods are called from one thread."""
-
-    worker: str
-    table: ItemTable
-    wall_clock: Clock
-    period_s: float = REPORT_S
-    streams: Collection[str] = ()
-
-    def write(self) -> None:
-        """
-        Say that the worker is alive.
-
-        Raises:
-            ServiceError: Nobody knows whether it was written.
-        """
-        self.table.update(report_alive(self.worker, self.wall_clock.now_s(), self.period_s, self.streams))
-
-    def delete(self) -> None:
-        """Say that the worker ends: it is given no leases any more."""
-        self.table.delete(self.worker, {})
 
 
 @frozen

@@ -6,7 +6,7 @@ import re
 
 from attrs import frozen
 
-from kinesis_core.leases import AT_TIMESTAMP, LATEST, Lease, LeaseCheckpoint
+from kinesis_core.leases import Lease, LeaseCheckpoint
 from kinesis_core.model import MIN_RETENTION_HOURS
 
 _FORM = "1"
@@ -81,8 +81,3 @@ def parse_checkpoint(text: str) -> LeaseCheckpoint | None:
     """Return the checkpoint that *text*, `str` of one, stands for; None if it is something else."""
     found = _CHECKPOINT.fullmatch(text)
     return LeaseCheckpoint(found[1], int(found[2] or 0)) if found else None
-
-
-def starts_at_a_time(lease: Lease) -> bool:
-    """Return whether the checkpoint is a word that means a moment, and not a record."""
-    return lease.checkpoint.number in (LATEST, AT_TIMESTAMP)

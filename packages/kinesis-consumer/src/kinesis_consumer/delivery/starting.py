@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kinesis_consumer.delivery.positions import OpenBatch, open_batch, read_emptiness, starts_at_a_time
+from kinesis_consumer.delivery.positions import OpenBatch, open_batch, read_emptiness
 from kinesis_consumer.delivery.streams import GroupStream
 from kinesis_consumer.leases import HeldLease
 from kinesis_core.errors import InvalidRequestError, StreamRecreatedError
-from kinesis_core.leases import AT_TIMESTAMP, STARTING_TIME, Lease
+from kinesis_core.leases import AT_TIMESTAMP, LATEST, STARTING_TIME, Lease
 from kinesis_core.model import At, AtTimestamp, ShardOffset, TrimHorizon
 from kinesis_credentials import Advice
 
@@ -32,7 +32,7 @@ def start_of(held: HeldLease, source: GroupStream) -> tuple[ShardOffset, OpenBat
     if checkpoint.is_number:
         user_records = checkpoint.sub_sequence_number + 1
         return source.pages.resume(lease.shard_id, int(checkpoint.number), user_records, empty_ms), None
-    moment_ms = _moment_ms(held, source) if starts_at_a_time(lease) else None
+    moment_ms = _moment_ms(held, source) if checkpoint.number in (LATEST, AT_TIMESTAMP) else None
     cut = TrimHorizon() if moment_ms is None else AtTimestamp(moment_ms)
     return ShardOffset(cut, empty_ms), None
 

@@ -14,9 +14,9 @@ from kinesis_consumer.assignment import (
     Leader,
     LeaderLock,
     LeaderRun,
-    MetricsWriter,
     OlderWorkers,
     read_report,
+    report_alive,
 )
 from kinesis_consumer.shards import LeaseKeeper, delete_finished, needless_leases, verify_naming
 from kinesis_consumer.worker.leases import LeaseHolder
@@ -75,7 +75,6 @@ class Coordinator:
     rng: random.Random
     leader: Leader = field(init=False)
     """The leader's part. Its lock says whether this worker is the leader."""
-    reports: MetricsWriter = field(init=False)
     _leases: int = field(default=0, init=False)
     """How many leases the table had in the last scan."""
     _malformed: set[str] = field(factory=set, init=False)
@@ -99,9 +98,6 @@ class Coordinator:
             settings.max_leases,
             self.worker.streams.knows,
         )
-        streams = [stream_id for stream_id in self.worker.sources if stream_id is not None]
-        period_s = min(REPORT_S, settings.lease_duration_s)
-        self.reports = MetricsWriter(name, table, self.wall_clock, period_s, streams)
         self._unassigned = Unassigned(settings.max_leases, settings.lease_duration_s)
         heartbeat_s = settings.lease_duration_s / HEARTBEATS
         self._periodic = [
@@ -139,7 +135,7 @@ class Coordinator:
         loads: dict[str, int] = {}
         try:
             with _survived("report"):
-                self.reports.delete()
+                self.worker.table.delete(self.worker.name, {})
             with _survived("assignment"):
                 loads = loads_of_others(self.leader, self.wall_clock)
         finally:
@@ -161,8 +157,11 @@ class Coordinator:
         return VERIFICATION_S
 
     def _report(self) -> float:
-        self.reports.write()
-        return self.reports.period_s
+        streams = [stream_id for stream_id in self.worker.sources if stream_id is not None]
+        period_s = min(REPORT_S, self.worker.settings.lease_duration_s)
+        now_s = self.wall_clock.now_s()
+        self.worker.table.update(report_alive(self.worker.name, now_s, period_s, streams))
+        return period_s
 
     def _lock(self) -> float:
         lock = self.leader.lock

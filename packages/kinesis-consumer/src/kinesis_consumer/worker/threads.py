@@ -36,7 +36,6 @@ class WorkerThreads:
 
     worker: Worker
     coordinator: Coordinator
-    fetch_threads: int
     failure: BaseException | None = field(default=None, init=False)
     """The error that ended the group."""
     is_stopping: bool = field(default=False, init=False)
@@ -64,7 +63,7 @@ class WorkerThreads:
         if self._process is not None:
             raise RuntimeError("The group was entered before. Open another one: ConsumerGroup.open(...).")
         self._process = os.getpid()
-        self._fetching = ThreadPool(self.fetch_threads, "kinesis-fetch", self._mark)
+        self._fetching = ThreadPool(self.worker.leases.settings.fetch_threads, "kinesis-fetch", self._mark)
         self._renewing = ThreadPool(RENEWAL_THREADS, "kinesis-renew", self._mark)
         for loop in (self._renew, self._coordinate, self._read):
             try:

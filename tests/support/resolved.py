@@ -12,8 +12,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from kinesis_core.aws import Connection, StreamRef, make_client, stream_client
-from kinesis_core.aws.subscription_clients import consumer_client
+from kinesis_core.aws import Connection, StreamRef, consumer_client, make_client, stream_client
 from kinesis_core.model import PutEntry, TrimHorizon
 from kinesis_credentials import forget_sessions
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from kinesis_credentials.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from kinesis_core.aws.account import list_streams as list_streams
     from kinesis_core.aws.calls import read_text as read_text
     from kinesis_core.aws.client import BotoStreamApi as BotoStreamApi
     from kinesis_core.aws.clients import (
+        consumer_client as consumer_client,
         find_session as find_session,
+        list_streams as list_streams,
         make_client as make_client,
         stream_client as stream_client,
+        subscription_client as subscription_client,
         tables_client as tables_client,
     )
     from kinesis_core.aws.connection import Connection as Connection, StreamRef as StreamRef
@@ -60,10 +62,6 @@ if TYPE_CHECKING:
         StreamApi as StreamApi,
         SubscribeApi as SubscribeApi,
     )
-    from kinesis_core.aws.subscription_clients import (
-        consumer_client as consumer_client,
-        subscription_client as subscription_client,
-    )
     from kinesis_core.aws.transport import (
         FanOutTransport as FanOutTransport,
         Transport as Transport,
@@ -74,10 +72,11 @@ if TYPE_CHECKING:
 lazy_names(
     __name__,
     {
-        "kinesis_core.aws.account": "list_streams",
         "kinesis_core.aws.calls": "read_text",
         "kinesis_core.aws.client": "BotoStreamApi",
-        "kinesis_core.aws.clients": "find_session make_client stream_client tables_client",
+        "kinesis_core.aws.clients": (
+            "consumer_client find_session list_streams make_client stream_client subscription_client tables_client"
+        ),
         "kinesis_core.aws.connection": "Connection StreamRef",
         "kinesis_core.aws.dry_runs": "check_reading check_writing dry_run_client",
         "kinesis_core.aws.permissions": "CALLS KEY KEY_USES ApiCall Location Purpose Resource",
@@ -89,7 +88,6 @@ lazy_names(
             "ADVICE_BY_CODE CALL_ERRORS MALFORMED class_of is_retryable malformed translate"
         ),
         "kinesis_core.aws.stream_api": "RESUBSCRIBE_S Consumer ConsumerApi PutApi StreamApi SubscribeApi",
-        "kinesis_core.aws.subscription_clients": "consumer_client subscription_client",
         "kinesis_core.aws.transport": "FanOutTransport Transport check_http2",
         "kinesis_core.aws.wire_choice": "WireFormat check_cbor",
     },

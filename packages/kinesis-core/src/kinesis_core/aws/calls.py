@@ -120,10 +120,10 @@ class BotoCaller:
     def _stream(self) -> dict[str, str]:
         return {"StreamARN": self.arn} if self.arn else {"StreamName": self.name}
 
-    def ask(self, action: str, **request: Any) -> dict[str, Any]:
-        """Return the response to an action that no other method calls, such as `DescribeLimits`."""
+    def ask(self, action: str, parse: Callable[[dict[str, Any]], Any] = dict, /, **request: Any) -> Any:
+        """Return what *parse* reads from the response to an action that no other method calls, such as `DescribeLimits`."""
         call = getattr(self.client, xform_name(action))
-        return self._ask(action, lambda: call(**request), lambda response: response)
+        return self._ask(action, lambda: call(**request), parse)
 
     def _ask(
         self,

@@ -6,9 +6,10 @@ import os
 import platform
 import random
 import threading
+from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import botocore
@@ -16,11 +17,12 @@ from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.session import Session
 
+from kinesis_core.aws.calls import BotoCaller, read_text
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
 from kinesis_core.aws.fast import FastPath, install_distribution_strategy, install_raw_bodies
-from kinesis_core.aws.retry import log_retry
-from kinesis_core.aws.transport import choose_transport
+from kinesis_core.aws.retry import RetryPolicy, log_retry
+from kinesis_core.aws.transport import FanOutTransport, check_http2, choose_transport
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import OptionError
@@ -28,6 +30,9 @@ from kinesis_core.native import check_switch
 from kinesis_core.version import __version__
 from kinesis_credentials import Advice, cached_session, ensure_credentials, get_credentials, renew_expired
 from kinesis_credentials.endpoints import is_aws_endpoint
+
+if TYPE_CHECKING:
+    from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi
 
 CONNECT_TIMEOUT_S = 5
 READ_TIMEOUT_S = 30
@@ -66,12 +71,11 @@ def find_session(connection: Connection) -> Session:
 @lru_cache(maxsize=STREAMS)
 def _open(connection: Connection, stream: StreamRef, session: Session) -> BotoStreamApi:
     check_switch()  # not only when the first page comes
-    rng = random.Random()  # noqa: S311 # jitter, not a secret
     client, credentials = _client(
         connection.endpoint_url, connection.region_of(stream), connection.wire_format, session
     )
     calls = FastPath(client, credentials, choose_transport(connection.transport), connection.wire_format)
-    return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), rng, calls)
+    return BotoStreamApi(client, stream.name, stream.arn, connection.retry, SystemClock(), _new_rng(), calls)
 
 
 @lru_cache(maxsize=16)
@@ -134,6 +138,85 @@ def _kinesis_url(connection: Connection) -> str:
     return str(client.meta.endpoint_url)
 
 
+ONE_ATTEMPT = RetryPolicy(max_retries=0)
+"""For subscribing: `SubscriptionReader` retries by rules of its own."""
+
+
+def subscription_client(
+    connection: Connection,
+    stream: StreamRef,
+    consumer: str,
+    transport: FanOutTransport = FanOutTransport.HTTP_1_1,
+) -> BotoSubscribeApi:
+    """
+    Return this process's client for subscriptions of *consumer*, an ARN. It is safe in threads, and makes no call.
+
+    Raises:
+        CredentialsError: There are no credentials.
+        OptionError: HTTP/2 is wanted, and its packages are not installed.
+    """
+    from kinesis_core.aws.subscriptions import BotoSubscribeApi, take_connection
+
+    api = stream_client(connection, stream)
+    client = api.client
+    if transport is FanOutTransport.HTTP_2:
+        client = _http2_client(connection, connection.region_of(stream), find_session(connection))
+    take_connection(client)
+    return BotoSubscribeApi(
+        client, api.name, api.arn, ONE_ATTEMPT, api.clock, api.rng, consumer, budget=api.budget
+    )
+
+
+@lru_cache(maxsize=16)
+def _http2_client(connection: Connection, region: str, session: Session) -> Any:
+    """Return a separate client: others in this process may subscribe over HTTP/1.1."""
+    check_http2()
+    from kinesis_core.aws.http2 import use_http2  # an extra
+
+    client = make_client(connection, "kinesis", connection.endpoint_url, region=region)
+    use_http2(client, session.get_config_variable("ca_bundle"))
+    return client
+
+
+def consumer_client(connection: Connection, stream: StreamRef) -> BotoConsumerApi:
+    """
+    Return the client for the consumers of *stream*. It makes one DescribeStreamSummary if the ARN is unknown.
+
+    Raises:
+        CredentialsError: There are no credentials.
+        ServiceError: The stream cannot be described.
+    """
+    from kinesis_core.aws.subscriptions import BotoConsumerApi
+
+    api = stream_client(connection, stream)
+    arn = api.arn or api.describe().arn
+    return BotoConsumerApi(api.client, api.name, arn, api.policy, api.clock, api.rng, budget=api.budget)
+
+
+def list_streams(connection: Connection, streams_a_page: int = 1000) -> list[str]:
+    """
+    Return the names of all streams in the region of *connection*, sorted. Limit: 5 calls/s per account.
+
+    Raises:
+        CredentialsError: There are no credentials.
+        ServiceError: Kinesis cannot be reached, or access is denied.
+    """
+
+    def read(response: Mapping[str, Any]) -> tuple[list[str], bool]:
+        found = [read_text({"StreamName": name}, "StreamName") for name in response["StreamNames"]]
+        return found, bool(response["HasMoreStreams"])
+
+    client = make_client(connection, "kinesis", connection.endpoint_url)
+    lister = BotoCaller(client, "*", None, connection.retry, SystemClock(), _new_rng())
+    names: list[str]
+    names, has_more = lister.ask("ListStreams", read, Limit=streams_a_page)
+    while has_more and names:
+        after = names[-1]  # names come sorted
+        more, has_more = lister.ask("ListStreams", read, Limit=streams_a_page, ExclusiveStartStreamName=after)
+        names += more
+    return names
+
+
 def _make_client(
     session: Session, service: str, endpoint_url: str | None, read_timeout_s: float, region: str
 ) -> tuple[Any, Credentials]:
@@ -152,6 +235,10 @@ def _make_client(
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
     return client, credentials
+
+
+def _new_rng() -> random.Random:
+    return random.Random()  # noqa: S311 # jitter, not a secret
 
 
 def _log_renewal(action: str, code: str, attempt: int) -> None:

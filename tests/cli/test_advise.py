@@ -49,16 +49,6 @@ def test_a_hot_key_is_named(kinesis: CommandLine, standing: Emulator) -> None:
     assert "aws kinesis" not in ran.text
 
 
-def test_an_on_demand_stream(kinesis: CommandLine, standing: Emulator) -> None:
-    """No call is advised for an on-demand stream."""
-    standing.create_stream("on-demand", 2, strategy="USER_PARTITION_KEY")
-    keys = [f"key-{number}" for number in range(300)]
-    burst(standing, "on-demand", keys, explicit_hash_key=0, records=AT_ONCE)
-    ran = kinesis.to(standing)("advise", "on-demand", "--sample", "1h")
-    assert "Kinesis splits its shards by itself" in ran.text
-    assert "aws kinesis" not in ran.text
-
-
 def test_an_idle_stream(kinesis: CommandLine, create: Create) -> None:
     """A stream without traffic is not judged."""
     ran = kinesis("advise", create(2))

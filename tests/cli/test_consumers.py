@@ -93,11 +93,6 @@ def test_remove_what_is_not_there(kinesis: CommandLine, emulator: Emulator, crea
     assert ran.err == f"kinesis consumers: Stream {stream} has no consumer biling. It has billing.\n"
 
 
-def test_a_missing_stream(kinesis: CommandLine) -> None:
-    """A stream that does not exist is an error of one line."""
-    assert kinesis("consumers", "missing", status=1).err.count("\n") == 1
-
-
 @pytest.mark.witness
 def test_another_server(kinesis: CommandLine, witness: str) -> None:
     """kinesis-local, which is not ours, lists and removes the same consumers."""

@@ -203,12 +203,6 @@ def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
     assert "top-secret" not in ran.text + ran.err
 
 
-@pytest.mark.everything
-def test_on_a_terminal(kinesis: CommandLine, create: Create) -> None:
-    """On a terminal the outcomes have colours."""
-    assert "\x1b[32mok" in kinesis.on_terminal("doctor", create(1)).text
-
-
 @pytest.mark.witness
 def test_another_server(kinesis: CommandLine, witness: str) -> None:
     """kinesis-local does not know dry runs: nothing is claimed, and nothing is written."""

@@ -71,13 +71,6 @@ def test_some_records(kinesis: CommandLine, orders: str) -> None:
     assert kinesis("dump", orders, "--until", "1h").out == b""
 
 
-def test_a_file_of_unknown_form(kinesis: CommandLine, orders: str, tmp_path: Path) -> None:
-    """A name that says no form is refused before anything is read."""
-    ran = kinesis("dump", orders, "--file", str(tmp_path / "orders.txt"), status=2)
-    assert "does not say the form of the file. Choose it with -o" in ran.err
-    assert list(tmp_path.glob("orders*")) == []
-
-
 @pytest.mark.parametrize(
     ("name", "advice"),
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -49,12 +48,6 @@ def test_a_time_that_has_expired(
     assert ran.err.startswith(f"{lost}kinesis {command[0]}: --since asks for the records since ")
     assert "the retention is 24 h. Start at TRIM_HORIZON, or at that time or later. [stream=orders" in ran.err
     assert "failOnDataLoss" not in ran.err
-
-
-def test_a_file_of_a_time_that_has_expired(old: CommandLine, tmp_path: Path) -> None:
-    """No file is written."""
-    old("dump", "orders", "--since", "25h", "--file", str(tmp_path / "orders.jsonl"), status=3)
-    assert not list(tmp_path.glob("orders*"))
 
 
 def test_a_time_that_has_not_expired(old: CommandLine) -> None:

@@ -16,12 +16,11 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from cli.own_checkpoints import leave_own_checkpoint, own_connection
-from kinesis_core import Stream
+from cli.own_checkpoints import leave_own_checkpoint
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine, Following
 from support.lease_tables import DynamoDb, dynamodb, kcl_lease
-from support.left_checkpoints import AWSLABS_LOG, QUBOLE_LOG, after, leave_checkpoint
+from support.left_checkpoints import QUBOLE_LOG, after, leave_checkpoint
 from support.streams import StreamUnderTest
 from support.waiting import PATIENCE_S, wait_until
 from support.witness import kinesis_local
@@ -102,82 +101,6 @@ def test_a_checkpoint(
     assert re.fullmatch(r"shardId-000000000000  0 ms  current  AFTER …\d{12}", lines[5])
 
 
-def test_json(
-    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
-) -> None:
-    """JSON has whole numbers, and says which batch is committed and which is planned."""
-    number = put(0)
-    folder = commit(batch=41)
-    (folder / "offsets" / "42").write_text((folder / "offsets" / "41").read_text())
-    found = lag(kinesis, stream, "--checkpoint", str(folder))
-    [reader] = found["readers"]
-    assert (found["stream"], found["retentionMs"]) == (stream, 86_400_000)
-    assert (reader["committedBatch"], reader["plannedBatch"], reader["lagMs"]) == (41, 42, 0)
-    assert reader["shards"][0]["position"] == f"AFTER {number}"
-
-
-def test_expired_records(
-    kinesis: CommandLine, emulator: Emulator, stream: str, put: Callable[..., str], tmp_path: Path
-) -> None:
-    """A query that was down too long has lost records: that is said in the table and below it."""
-    read, _, oldest = put(0, age_s=23.9 * HOUR_S), put(0, age_s=23.8 * HOUR_S), put(0, age_s=23.7 * HOUR_S)
-    started = {"shardId-000000000000": after(read), "shardId-000000000001": {"iteratorType": "TRIM_HORIZON"}}
-    leave_checkpoint(tmp_path, QUBOLE_LOG, stream, started, {"shardId-000000000000": after(read)})
-    emulator.trim(stream, "shardId-000000000000", 2)
-    assert oldest
-    lines = kinesis("lag", stream, "--checkpoint", str(tmp_path)).lines
-    assert re.fullmatch(r"shardId-000000000000  23 h 4[12] min  expired  AFTER …\d{12}", lines[4])
-    assert f"{tmp_path}: records were lost or may be lost in 1 shard." in lines
-
-
-@pytest.mark.everything
-def test_records_about_to_expire(
-    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
-) -> None:
-    """Records that will soon be lost are emphasized, in colour on a terminal."""
-    folder = commit()
-    put(0, age_s=20 * HOUR_S)
-    shown = kinesis.on_terminal("lag", stream, "--checkpoint", str(folder), size=(160, 30)).text
-    assert "\x1b[1;33mexpiring" in shown
-    assert "1 shard will soon lose records. The retention is 1 d." in shown
-
-
-@pytest.mark.parametrize(("log", "kind"), [(AWSLABS_LOG, "awslabs"), (QUBOLE_LOG, "qubole")])
-def test_other_connectors(
-    kinesis: CommandLine, stream: str, put: Callable[..., str], tmp_path: Path, log: str, kind: str
-) -> None:
-    """The checkpoint of another connector is read as it is on disk."""
-    first, second = put(0, age_s=100), put(1, age_s=100)
-    more = {"subSequenceNumber": 0, "isLast": True} if kind == "awslabs" else {}
-    started = {
-        f"shardId-{n:012}": {"iteratorType": "TRIM_HORIZON", "iteratorPosition": "", **more} for n in (0, 1)
-    }
-    ended = {f"shardId-{n:012}": after(number, **more) for n, number in enumerate((first, second))}
-    leave_checkpoint(tmp_path, log, stream, started, ended)
-    put(1, age_s=50)
-    found = lag(kinesis, stream, "--checkpoint", str(tmp_path))
-    assert states(found) == [("0", "current", False), ("1", "behind", True)]
-    assert (found["readers"][0]["kind"], found["readers"][0]["committedBatch"]) == (kind, 7)
-
-
-def test_another_stream(
-    kinesis: CommandLine, create: Create, commit: Callable[..., Path], stream: str
-) -> None:
-    """A checkpoint without a position in the stream is an error that names the streams that it has."""
-    ran = kinesis("lag", create(1), "--checkpoint", str(commit()), status=1)
-    assert f"It has positions in: {stream}." in ran.err
-    assert ran.out == b""
-
-
-def test_a_recreated_stream(kinesis: CommandLine, commit: Callable[..., Path], stream: str) -> None:
-    """A checkpoint of a stream that was created again is refused."""
-    folder = commit()
-    text = (folder / "offsets" / "0").read_text()
-    (folder / "offsets" / "0").write_text(re.sub(r'"created":\d+', '"created":1780000000000', text))
-    ran = kinesis("lag", stream, "--checkpoint", str(folder), status=1)
-    assert "deleted and created again since" in ran.err
-
-
 def test_a_lease_table(
     with_tables: CommandLine,
     database: DynamoDb,
@@ -199,57 +122,6 @@ def test_a_lease_table(
     assert found[6] == ["shardId-000000000001", database.table, "1", "h", "behind", "TRIM_HORIZON", "-"]
     assert found[8][-1] == "worker-1"
     assert found[8][2:4] == ["30", "min"]
-
-
-def test_the_table_of_a_recreated_stream(
-    with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
-) -> None:
-    """A table has no time of creation. That Kinesis refuses its positions says the same."""
-    read = put(0)
-    emulator.delete_stream(stream)
-    emulator.create_stream(stream, 2)
-    put(0)
-    database.put_item(kcl_lease("shardId-000000000000", read))
-    ran = with_tables("lag", stream, "--application", database.table, status=1)
-    assert "has positions of another stream, or of one that was deleted and created again" in ran.err
-    assert ran.out == b""
-
-
-def test_a_table_of_several_streams(
-    with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
-) -> None:
-    """Of the table of a multi-stream application, the leases of this stream count. Shards that begin at LATEST are not known."""
-    number = put(0)
-    with Stream.open(stream, **own_connection(emulator)) as opened:
-        created = next(iter(opened.read("TRIM_HORIZON").offset["streams"].values()))["created"]
-    account = emulator.settings.account_id
-    for key, checkpoint in [
-        (f"{account}:{stream}:{created // 1000}:shardId-000000000000", number),
-        (f"{account}:{stream}:{created // 1000}:shardId-000000000001", "LATEST"),
-        (f"{account}:another:1780000000:shardId-000000000000", "5"),
-    ]:
-        database.put_item(kcl_lease(key, checkpoint))
-    found = lag(with_tables, stream, "--application", database.table)
-    assert states(found) == [("0", "current", False), ("1", "unknown", False)]
-    assert "does not say when it began" in found["readers"][0]["shards"][1]["note"]
-
-
-def test_children_without_a_lease(
-    with_tables: CommandLine, database: DynamoDb, emulator: Emulator, stream: str, put: Callable[..., str]
-) -> None:
-    """A child shard that has no lease yet waits for its parent, and its records count."""
-    read = put(0, age_s=100)
-    emulator.split(stream, "shardId-000000000000")
-    put(0, age_s=50)
-    database.put_item(kcl_lease("shardId-000000000000", read))
-    database.put_item(kcl_lease("shardId-000000000001", "TRIM_HORIZON"))
-    found = states(lag(with_tables, stream, "--application", database.table))
-    assert found == [
-        ("0", "current", False),
-        ("1", "current", False),
-        ("2", "waiting", True),
-        ("3", "waiting", False),
-    ]
 
 
 def test_one_reader_of_two(with_tables: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
@@ -279,23 +151,6 @@ def test_wrong_command_lines(
     ran = kinesis("lag", "orders", *arguments, status=2)
     assert error in ran.err
     assert emulator.calls.count("DescribeStreamSummary") == calls
-
-
-def test_a_missing_stream(kinesis: CommandLine, commit: Callable[..., Path]) -> None:
-    """A stream that does not exist is an error of one line."""
-    ran = kinesis("lag", "no-such-stream", "--checkpoint", str(commit()), status=1)
-    assert ran.err.count("\n") == 1
-    assert "no-such-stream" in ran.err
-
-
-def test_a_url(kinesis: CommandLine, stream: str, commit: Callable[..., Path]) -> None:
-    """A URL of fsspec works, and so does one of this machine."""
-    folder = commit()
-    for location in (f"file://{folder}", f"simplecache::file://{folder}"):
-        assert states(lag(kinesis, stream, "--checkpoint", location)) == [
-            ("0", "current", False),
-            ("1", "current", False),
-        ]
 
 
 def test_watch_in_a_pipe(
@@ -329,24 +184,6 @@ def test_watch_as_json(kinesis: CommandLine, stream: str, commit: Callable[..., 
         assert [states(json.loads(line)) for line in watching.lines(2)] == [
             [("0", "current", False), ("1", "current", False)]
         ] * 2
-
-
-@pytest.mark.everything
-def test_watch_on_a_terminal(
-    kinesis: CommandLine, stream: str, put: Callable[..., str], commit: Callable[..., Path]
-) -> None:
-    """On a terminal the table is refreshed in place, and Ctrl-C ends it with the cursor shown again."""
-    folder = commit()
-    with kinesis.terminal(
-        "lag", stream, "--checkpoint", str(folder), "--watch", "0.1", size=(160, 30)
-    ) as terminal:
-        terminal.wait_for("0 of 2 shards")
-        put(1, age_s=30)
-        terminal.wait_for("1 of 2 shards")
-        terminal.type("\x03")
-        ran = terminal.rest()
-    assert ran.status == 130
-    assert b"\x1b[?25h" in ran.out
 
 
 @contextmanager
@@ -389,7 +226,7 @@ def test_an_outage_on_a_terminal(
     put: Callable[..., str],
     commit: Callable[..., Path],
 ) -> None:
-    """On a terminal the problem is shown with the last tables, until a measurement succeeds."""
+    """On a terminal the table is refreshed in place. A problem is shown with the last one, and Ctrl-C shows the cursor again."""
     with kinesis.terminal(
         "lag", stream, "--checkpoint", str(commit()), "--watch", "0.1", size=(160, 30)
     ) as terminal:
@@ -400,23 +237,15 @@ def test_an_outage_on_a_terminal(
             put(1, age_s=30)
         terminal.wait_for("1 of 2 shards")
         terminal.type("\x03")
-        assert terminal.rest().status == 130
+        ran = terminal.rest()
+    assert ran.status == 130
+    assert b"\x1b[?25h" in ran.out
 
 
 def test_a_watch_that_cannot_begin(kinesis: CommandLine, commit: Callable[..., Path]) -> None:
     """If the first measurement fails, the command does: the name may be wrong."""
     ran = kinesis("lag", "no-such-stream", "--checkpoint", str(commit()), "--watch", "0.1", status=1)
     assert "no-such-stream" in ran.err
-
-
-def test_a_problem_that_lasts(with_tables: CommandLine, emulator: Emulator, stream: str) -> None:
-    """A missing table is written once, although each response of DynamoDB has a request id of its own."""
-    arguments = ("lag", stream, "--application", "no-such-table", "--serve", f":{free_port()}")
-    with with_tables.started(*arguments, "--watch", "0.1") as serving:
-        wait_for_measurements(emulator, stream)
-        ran = serving.interrupt()
-    assert ran.err.count("The lease table no-such-table does not exist.") == 1
-    assert "request id" in ran.err
 
 
 def free_port() -> int:

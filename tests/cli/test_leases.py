@@ -12,7 +12,6 @@ from attrs import define
 
 from kinesis_cli.output import show_time
 from kinesis_consumer import ConsumerGroup, DynamoLeases
-from kinesis_core import Stream
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, ManualClock
 from support.command_line import CommandLine
@@ -338,24 +337,6 @@ def test_our_consumer_reads_on_from_there(
     assert billing.read(len(left)) == [b"%d" % number for number in left]
 
 
-def test_the_core_reads_on_from_there(
-    kinesis: CommandLine, emulator: Emulator, tables: DynamoDb, billing: Billing
-) -> None:
-    """A query that starts at the application reads on from the position as well."""
-    billing.read(6)
-    number = emulator.records(billing.stream)[2].sequence_number
-    kinesis("leases", tables.table, f"--reset={SHARDS[0]}=AT {number}", "--yes", AT_ONCE, "--force")
-    with Stream.open(
-        billing.stream,
-        region=emulator.settings.region,
-        endpoint_url=emulator.endpoint_url,
-        credentials=KEYS,
-        dynamodb_endpoint_url=tables.endpoint_url,
-    ) as stream:
-        position = json.dumps({"kclApplication": tables.table})
-        assert [record.data for record in stream.read(position).records()] == [b"2", b"3", b"4", b"5"]
-
-
 def test_a_time_needs_the_stream(kinesis: CommandLine, table: str) -> None:
     """A table of one stream does not name it, so a time cannot be looked up without --stream."""
     ran = kinesis("leases", table, "--reset=all=10m", "--yes", AT_ONCE, "--force", status=2)
@@ -389,31 +370,6 @@ def test_a_stream_that_was_created_again(kinesis: CommandLine, tables: DynamoDb,
     assert f"has leases of 000000000000:{stream}:1700000000, and the stream is now 0" in ran.err
     assert "deleted and created again. Delete these leases, or the table." in ran.err
     assert item(tables, SHARDS[0])["checkpoint"] == {"S": NUMBER}
-
-
-def test_leases_that_say_their_stream(
-    kinesis: CommandLine, emulator: Emulator, tables: DynamoDb, create: Create
-) -> None:
-    """Those of a consumer group do, so a time needs no --stream."""
-    stream = create(1)
-    credentials, url = StaticKeys(KEY_ID, SECRET), emulator.endpoint_url
-    leases = DynamoLeases(endpoint_url=tables.endpoint_url)
-    record = emulator.put(stream, b"found", arrived_s=time.time() - 1800)
-    emulator.put(stream, b"next")
-    with ConsumerGroup.open(
-        stream,
-        tables.table,
-        leases=leases,
-        region="us-east-1",
-        endpoint_url=url,
-        credentials=credentials,
-        start="TRIM_HORIZON",
-    ) as group:
-        next(group).commit()
-    kinesis("leases", tables.table, "--reset=all=10m", "--yes", "--force", AT_ONCE)
-    assert item(tables, SHARDS[0])["checkpoint"] == {"S": record.sequence_number}
-    found = json.loads(kinesis("leases", tables.table, "-o", "json", AT_ONCE).text)
-    assert [lease["stream"].split(":")[1] for lease in found["leases"]] == [stream]
 
 
 def test_the_time_of_another_stream(

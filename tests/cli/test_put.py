@@ -95,16 +95,6 @@ def test_lines_that_cannot_be_written(kinesis: CommandLine, emulator: Emulator, 
     assert "line 5 has a wrong partition key: it has 300 characters; Kinesis accepts 1 to 256" in ran.err
 
 
-@pytest.mark.everything
-def test_a_line_without_end(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
-    """A line of 50 MB is named, and what follows it is written."""
-    stream, file = create(1), tmp_path / "long"
-    file.write_bytes(b"x" * 50_000_000 + b"\nb\n")
-    ran = kinesis("put", stream, str(file), status=3)
-    assert data_of(emulator, stream) == [b"b"]
-    assert f"{file}:1 is longer than any record, 10 MiB" in ran.err
-
-
 def test_lines_are_sent_while_more_may_come(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """A line is written although the standard input does not end. At its end everything is."""
     stream = create(1)
@@ -131,17 +121,6 @@ def test_stop(
     assert ran.err.startswith(
         f"{len(data_of(emulator, stream))} records written to {stream}, stopped after line "
     )
-
-
-@pytest.mark.everything
-def test_stop_while_nothing_comes(kinesis: CommandLine, create: Create) -> None:
-    """Ctrl-C ends a command that waits for its first line."""
-    stream = create(1)
-    with kinesis.terminal("put", stream) as terminal:
-        terminal.wait_for("Ctrl-D ends.")
-        terminal.type("\x03")
-        ran = terminal.rest()
-    assert (ran.status, ran.lines[-1]) == (130, f"^C0 records written to {stream}, stopped")
 
 
 def test_a_full_standard_error(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
@@ -243,13 +222,6 @@ def test_a_missing_file(kinesis: CommandLine, emulator: Emulator, create: Create
     ran = kinesis("put", stream, str(file), str(tmp_path / "missing"), status=1)
     assert "missing does not exist. Nothing was written." in ran.err
     assert not emulator.records(stream)
-
-
-def test_a_missing_stream(kinesis: CommandLine) -> None:
-    """A stream that does not exist is an error of one line."""
-    ran = kinesis("put", "missing", stdin=b"1\n", status=1)
-    assert ran.err.startswith("kinesis put: ")
-    assert ran.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("succeeding", "status"), [(0, 1), (1, 3)])

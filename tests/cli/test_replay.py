@@ -64,31 +64,6 @@ def test_the_pace(kinesis: CommandLine, emulator: Emulator, create: Create) -> N
     assert second - first > 500
 
 
-def test_lines_that_are_no_records(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """Good lines around them are written. The status is 3, and the lines are named but not shown."""
-    target = create(1)
-    ran = kinesis("replay", "-", target, stdin=b'{"data": "a"}\nsecret\n{"data": "b"}\n', status=3)
-    assert [record.data for record in user_records(emulator, target)] == [b"a", b"b"]
-    assert ran.err.splitlines() == [
-        "line 2 is not a record: it is not a JSON object with the fields of a record",
-        f"2 records written to {target}, 1 not written (line 2)",
-    ]
-
-
-@pytest.mark.everything
-def test_large_records(kinesis: CommandLine, emulator: Emulator, tmp_path: Path) -> None:
-    """A record whose line of JSON is longer than any record comes back: each of its characters takes six."""
-    payload = b"\x01" * (2 << 20)
-    for stream in ("large", "large-again"):
-        emulator.create_stream(stream, 1, max_record_kib=10_240)
-    emulator.put("large", payload, "k")
-    file = tmp_path / "large.jsonl"
-    kinesis("dump", "large", "--file", str(file))
-    assert file.stat().st_size > 10 << 20
-    kinesis("replay", str(file), "large-again", "--speed", "max")
-    assert [record.data for record in user_records(emulator, "large-again")] == [payload]
-
-
 def table(path: Path, form: str, **columns: Any) -> str:
     """Write a table of 2,500 rows as a file."""
     rows = pa.table({"data": [b"%d" % number for number in range(2500)]} | columns)

@@ -78,20 +78,6 @@ def test_many_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -
     assert sum("shardId-" in line for line in lines) == 60
 
 
-@pytest.mark.everything
-def test_colours_on_a_terminal(kinesis: CommandLine, standing: Emulator) -> None:
-    """On a terminal closed shards are dim and hot ones red, and each shard is on one line. In a pipe there are no colours."""
-    standing.create_stream("orders", 1)
-    standing.split("orders", name(0))
-    burst(standing, "orders", explicit_hash_key=0, records=AT_ONCE)
-    there = kinesis.to(standing)
-    shown = there.on_terminal("shards", "orders", "--sample", "1h", size=(80, 24)).text
-    assert f"\x1b[2m{name(0)} " in shown
-    assert "\x1b[1;31mhot " in shown
-    assert sum("shardId-" in line for line in shown.splitlines()) == 3
-    assert "\x1b" not in there("shards", "orders").text
-
-
 def test_wrong_options(kinesis: CommandLine, create: Create, emulator: Emulator) -> None:
     """Wrong values are refused before anything is called."""
     stream = create(1)
@@ -100,13 +86,6 @@ def test_wrong_options(kinesis: CommandLine, create: Create, emulator: Emulator)
     )
     assert kinesis("shards", stream, "--most", "0", status=2).err.startswith("kinesis shards: --most accepts")
     assert emulator.calls.count("DescribeStreamSummary", stream) == 0
-
-
-def test_an_unknown_stream(kinesis: CommandLine) -> None:
-    """A stream that does not exist is an error of one line."""
-    ran = kinesis("shards", "nowhere", status=1)
-    assert "ResourceNotFoundException" in ran.err
-    assert ran.err.count("\n") == 1
 
 
 @pytest.mark.witness

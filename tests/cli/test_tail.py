@@ -14,13 +14,11 @@ import psutil  # type: ignore[import-untyped]
 import pyarrow as pa
 import pytest
 
-from kinesis_core.batch import MERGED_RANGES
-from kinesis_core.model import HASH_KEYS
 from kinesis_emulator import Emulator
-from support.aggregates import aggregate, sealed
+from support.aggregates import aggregate
 from support.command_line import KINESIS, CommandLine
 from support.loops import variants
-from support.streams import StreamUnderTest, make_client, wait_for_the_next_millisecond
+from support.streams import StreamUnderTest, make_client
 from support.waiting import PATIENCE_S, wait_until
 
 Create = Callable[[int], str]
@@ -72,19 +70,6 @@ def test_a_template(kinesis: CommandLine, orders: str, emulator: Emulator) -> No
     )
 
 
-def test_odd_keys(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """Keys in aggregates may be no UTF-8, longer than Kinesis accepts, or missing. Each user record is shown."""
-    stream = create(1)
-    good = aggregate([("k" * 300, None, b"a"), (b"\xffk", "7", b"b"), ("", None, b"c")])
-    emulator.put(stream, good, "outer")
-    emulator.put(stream, sealed(b"\x0a\x01k\x1a\x05\x08\x01\x1a\x01d\x1a\x05\x08\x00\x1a\x01e"), "outer")
-    lines = kinesis("tail", stream, *NOW, "-f", "%k %h %s").lines
-    assert lines == [f"{'k' * 300} - a", "\ufffdk 7 b", " - c", "- - d", "k - e"]
-    found = map(json.loads, kinesis("tail", stream, *NOW, "-o", "json").lines)
-    assert [line.get("partitionKey") for line in found] == ["k" * 300, "\ufffdk", "", None, "k"]
-    assert kinesis("tail", stream, *NOW, "--key", "\ufffdk", "-f", "%s").lines == ["b"]
-
-
 def test_json(kinesis: CommandLine, orders: str) -> None:
     """-o json is a line with all of a record. A payload that is JSON stays what it is."""
     first, second, third = map(json.loads, kinesis("tail", orders, *NOW, "-o", "json").lines)
@@ -98,13 +83,6 @@ def test_raw(kinesis: CommandLine, orders: str) -> None:
     """-o raw is the payloads, with a delimiter after each."""
     assert kinesis("tail", orders, *NOW, "-o", "raw", "--key", "c-2").out == b"a\tb\n"
     assert kinesis("tail", orders, *NOW, "-o", "raw", "--key", "c-2", "--delimiter", r"\0").out == b"a\tb\0"
-
-
-def test_arrow(kinesis: CommandLine, orders: str) -> None:
-    """-o arrow is an Arrow stream with a row for each record."""
-    table = pa.ipc.open_stream(kinesis("tail", orders, *NOW, "-o", "arrow").out).read_all()
-    assert table["partitionKey"].to_pylist() == ["c-1", "c-2", "c-3"]
-    assert table["data"].to_pylist()[1] == b"a\tb"
 
 
 @pytest.mark.everything
@@ -202,66 +180,6 @@ def test_shards(kinesis: CommandLine, emulator: Emulator, create: Create) -> Non
     assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
 
 
-@pytest.mark.parametrize("since", ["TRIM_HORIZON", "LATEST"])
-def test_a_shard_that_was_closed_before(
-    kinesis: CommandLine, emulator: Emulator, create: Create, since: str
-) -> None:
-    """A shard that was closed before the start, beside an open one, does not keep the command from its end."""
-    stream = create(2)
-    first, second = emulator.shard_ids(stream)
-    emulator.put(stream, b"old", "c", 0)
-    emulator.split(stream, first)
-    shards = ("--shard", first, "--shard", second)
-    with kinesis.started("tail", stream, "--since", since, *shards, "-f", "%s") as tail:
-        if since == "TRIM_HORIZON":
-            assert tail.lines(1) == ["old"]
-        else:
-            wait_until(lambda: emulator.calls.count("GetRecords", stream, second) > 0)
-        emulator.put(stream, b"new", "c", HASH_KEYS - 1)
-        assert tail.lines(1) == ["new"]
-        emulator.split(stream, second)
-        emulator.put(stream, b"of a child", "c", HASH_KEYS - 1)
-        ran = tail.rest()
-    assert (ran.status, ran.out) == (0, b"")
-    assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
-
-
-@pytest.mark.everything
-def test_the_last_records_of_very_many_shards(kinesis: CommandLine, emulator: Emulator) -> None:
-    """The last records are the latest ones, also where there are too many shards to be merged."""
-    emulator.create_stream("wide", MERGED_RANGES + 2)
-    for shard in range(MERGED_RANGES + 2):
-        emulator.put("wide", b"%d" % shard, "c", HASH_KEYS * (2 * shard + 1) // (2 * MERGED_RANGES + 4))
-    wait_for_the_next_millisecond()
-    emulator.put("wide", b"last but one", "c", HASH_KEYS // 2)
-    wait_for_the_next_millisecond()
-    emulator.put("wide", b"last", "c", 0)
-    assert kinesis("tail", "wide", "-n", "2", "--no-follow", "-f", "%s").lines == ["last but one", "last"]
-
-
-def test_a_shard_that_waits_for_its_ancestors(
-    kinesis: CommandLine, emulator: Emulator, create: Create
-) -> None:
-    """A grandchild is shown although the first batch has its ancestors only. The command ends when that shard ends."""
-    stream = create(1)
-    emulator.put(stream, b"oldest", "c")
-    (child, _) = emulator.split(stream, emulator.shard_ids(stream)[0])
-    emulator.put(stream, b"older", "c", 0)
-    grandchild, _ = emulator.split(stream, child)
-    emulator.put(stream, b"1", "c", 0)
-    with kinesis.started(
-        "tail", stream, "--since", "TRIM_HORIZON", "--shard", grandchild, "-f", "%s"
-    ) as tail:
-        assert tail.lines(1) == ["1"]
-        emulator.put(stream, b"2", "c", 0)
-        assert tail.lines(1) == ["2"]
-        emulator.split(stream, grandchild)
-        emulator.put(stream, b"of a child", "c", 0)
-        ran = tail.rest()
-    assert (ran.status, ran.out) == (0, b"")
-    assert ran.err == "The shards have ended. Their children, and all other shards, were not read.\n"
-
-
 def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """New records are shown as they come. Ctrl-C ends the command without a word, with status 130."""
     with kinesis.started("tail", orders, "-n", "9", "-f", "%k") as tail:
@@ -270,15 +188,6 @@ def test_it_follows_until_ctrl_c(kinesis: CommandLine, orders: str, emulator: Em
         assert tail.lines(1) == ["c-4"]
         ran = tail.interrupt()
     assert (ran.status, ran.out, ran.err) == (130, b"", "")
-
-
-@pytest.mark.parametrize(("number", "status"), variants([(signal.SIGTERM, 143), (signal.SIGHUP, 129)]))
-def test_other_signals(kinesis: CommandLine, orders: str, number: signal.Signals, status: int) -> None:
-    """SIGTERM ends it in the same way, and so does the end of its terminal."""
-    with kinesis.started("tail", orders, "-n", "1") as tail:
-        tail.lines(1)
-        ran = tail.end(number)
-    assert (ran.status, ran.err) == (status, "")
 
 
 def test_nohup(installed: CommandLine, orders: str, emulator: Emulator) -> None:
@@ -330,20 +239,6 @@ def test_each_record_once_through_splits_and_merges(
         assert own == sorted(own)
 
 
-def test_backlog_across_a_split_is_in_the_order_of_time(
-    kinesis: CommandLine, emulator: Emulator, create: Create
-) -> None:
-    """A backlog of several shards is merged by arrival time."""
-    stream = create(1)
-    emulator.put(stream, b"first", "c")
-    emulator.split(stream, emulator.shard_ids(stream)[0])
-    for number in range(10):
-        emulator.put(stream, b"%d" % number, f"c-{number}")
-    times = kinesis("tail", stream, *NOW, "-f", "%T").lines
-    assert len(times) == 11
-    assert times == sorted(times)
-
-
 def test_a_reader_that_has_enough(kinesis: CommandLine, orders: str) -> None:
     """`kinesis tail | head -1` ends at once and says nothing, although no other record comes."""
     command = f"{KINESIS} tail {orders} --since 1h -f %k | head -1"
@@ -365,13 +260,6 @@ def test_colours_on_a_terminal(kinesis: CommandLine, orders: str) -> None:
     assert '{\33[34m"total"\33[0m: \33[33m9\33[0m}' in shown
     plain = kinesis.having({"NO_COLOR": "1"}).on_terminal("tail", orders, *NOW).text
     assert "\33" not in plain
-
-
-def test_control_characters(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """Payloads and keys are escaped, also bytes that are no text."""
-    stream = create(1)
-    emulator.put(stream, b"\33[31mred\xff", "k\7")
-    assert kinesis("tail", stream, *NOW, "-f", "%k %s").lines == [r"k\x07 \x1b[31mred\xff"]
 
 
 def test_fan_out_removes_what_it_registered(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
@@ -400,15 +288,6 @@ def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str,
     client = make_client(emulator.endpoint_url, emulator.settings.region)
     (arn,) = [client.describe_stream_summary(StreamName=orders)["StreamDescriptionSummary"]["StreamARN"]]
     assert client.list_stream_consumers(StreamARN=arn)["Consumers"] == []
-
-
-def test_fan_out_keeps_a_consumer_that_was_there(
-    kinesis: CommandLine, orders: str, emulator: Emulator
-) -> None:
-    """A consumer that existed before is used and kept."""
-    emulator.register_consumer(orders, "theirs")
-    assert len(kinesis("tail", orders, *NOW, "--efo", "theirs").lines) == 3
-    emulator.deregister_consumer(orders, "theirs")  # fails if it is gone
 
 
 @pytest.mark.parametrize(
@@ -462,13 +341,6 @@ def test_another_server(kinesis: CommandLine, witness: str) -> None:
             reshard()
         assert tail.interrupt().out == b""
     assert sorted(shown) == sorted(data.decode() for data in stream.payloads)
-
-
-def test_keys_are_escaped(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """The partition key of a user record is text from the producer. What is no explicit hash key is not shown."""
-    stream = create(1)
-    emulator.put(stream, aggregate([("\33[31m", "\33[31m", b"one")]), "a")
-    assert kinesis("tail", stream, *NOW, "-f", "%k %h").lines == [r"\x1b[31m -"]
 
 
 @pytest.mark.parametrize("closed", variants(["0<&-", "2>&-"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from kinesis_cli.ending import Status
 from kinesis_emulator import Emulator, Request
 from support.command_line import CommandLine
 from support.lineages import name
-from support.waiting import PATIENCE_S, wait_until
+from support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.everything
 Create = Callable[[int], str]
@@ -87,38 +86,6 @@ def test_it_ends_at_once(
             ended = terminal.rest()
     assert ended.status == status
     assert RESTORED in ended.text
-
-
-@pytest.mark.parametrize(
-    ("number", "status"),
-    [(signal.SIGINT, Status.INTERRUPTED), (signal.SIGTERM, Status.TERMINATED)],
-)
-def test_a_signal_restores_the_terminal(
-    kinesis: CommandLine, create: Create, number: signal.Signals, status: Status
-) -> None:
-    """A signal from elsewhere ends it, and the terminal is as before."""
-    with kinesis.terminal("top", create(1), size=SIZE) as terminal:
-        terminal.wait_for(name(0))
-        terminal.process.send_signal(number)
-        ended = terminal.rest()
-    assert ended.status == status
-    assert RESTORED in ended.text
-
-
-def test_a_failed_call_is_shown(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """A call that fails is a line on the screen, and the next one is made all the same."""
-    stream = create(1)
-    with kinesis.terminal("top", stream, size=SIZE) as terminal:
-        terminal.wait_for(name(0))
-        emulator.settings.deny = {"GetRecords"}
-        try:
-            terminal.wait_for("AccessDeniedException")
-        finally:
-            emulator.settings.deny = set()
-        calls = emulator.calls.count("GetRecords", stream)
-        wait_until(lambda: emulator.calls.count("GetRecords", stream) > calls)
-        terminal.type("q")
-        assert terminal.rest().status == Status.DONE
 
 
 def test_an_unknown_stream(kinesis: CommandLine) -> None:

@@ -10,6 +10,7 @@ from kinesis_cli.records import arrived_ms, decode_line
 from kinesis_cli.records.lines import encode_line
 from kinesis_cli.records.templates import compile_template, show_payload
 from kinesis_core import UserRecord
+from support.user_records import user_record
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(),
@@ -21,17 +22,8 @@ TIMES = st.none() | st.integers(0, 4_102_444_800_000)
 
 
 def record(data: bytes, key: str | None = "c", hash_key: str | None = None, at: int | None = 0) -> UserRecord:
-    return UserRecord(
-        stream="orders",
-        shard_id="shardId-000000000000",
-        sequence_number="17",
-        sub_sequence_number=2,
-        partition_key=key,
-        explicit_hash_key=hash_key,
-        data=data,
-        arrived_ms=at,
-        encryption_type=None,
-        millis_behind=0,
+    return user_record(
+        data, sub_sequence_number=2, partition_key=key, explicit_hash_key=hash_key, arrived_ms=at
     )
 
 

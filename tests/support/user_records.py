@@ -1,12 +1,30 @@
-"""What a reader gets from a stream of the emulator: user records, aggregates unpacked."""
+"""User records: made up, or those that a reader gets from a stream of the emulator."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from kinesis_core import Stream, UserRecord
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.streams import KEY_ID, SECRET
 from support.waiting import wait_until
+
+
+def user_record(data: bytes, **facts: Any) -> UserRecord:
+    """Return a user record of the stream `orders`, with *facts* of its own."""
+    usual = {
+        "stream": "orders",
+        "shard_id": "shardId-000000000000",
+        "sequence_number": "17",
+        "sub_sequence_number": 0,
+        "partition_key": "c",
+        "explicit_hash_key": None,
+        "arrived_ms": 0,
+        "encryption_type": None,
+        "millis_behind": 0,
+    }
+    return UserRecord(data=data, **{**usual, **facts})
 
 
 def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:

@@ -89,10 +89,16 @@ def test_damaged(tmp_path: Path, text: bytes) -> None:
     assert path.read_bytes() == text
 
 
-def test_no_file_or_a_huge_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device has no end, and a dump that is given by mistake is large. Neither is read whole."""
-    with pytest.raises(CommandError, match=r"^/dev/zero cannot be written: name a file"):
-        StateFile(Path("/dev/zero"), A, B).read()
+@pytest.mark.parametrize("path", ["/dev/zero", "{}", "{}/missing/state"])
+def test_no_file(tmp_path: Path, path: str) -> None:
+    """What cannot be written later is refused before anything is copied. A device, which has no end, is not read."""
+    state = Path(path.format(tmp_path))
+    with pytest.raises(CommandError, match=f"^{state} cannot be written: name a file"):
+        StateFile(state, A, B).read()
+
+
+def test_a_huge_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dump that is given by mistake is large. It is not read whole."""
     monkeypatch.setattr("kinesis_cli.copying.state._MAX_BYTES", 10)
     StateFile(tmp_path / "state", A, B).save(OFFSET, 5)
     with pytest.raises(CommandError, match="is no state of a copy"):

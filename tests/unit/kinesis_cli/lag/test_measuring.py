@@ -97,21 +97,6 @@ def test_the_oldest_unread_record(moody: World) -> None:
         assert age_ms - 60_000 <= found.lag_ms <= age_ms  # throttled calls take their time
 
 
-def test_at_the_tip(moody: World) -> None:
-    """A reader that has read everything is current, with a lag of 0."""
-    last = moody.put()
-    moody.clock.sleep(100)
-    assert moody.shard(After(last.number)) == ShardLag(A, State.CURRENT, 0, f"AFTER {last.number}")
-    assert moody.reader(After(last.number)).behind == 0
-
-
-def test_the_only_unread_record(world: World) -> None:
-    """One unread record counts, though the page that it is on is at the tip."""
-    read, _ = world.put(), world.put()
-    world.clock.sleep(30)
-    assert world.shard(After(read.number)).lag_ms == 30_000
-
-
 def test_two_calls(world: World) -> None:
     """It takes GetShardIterator and GetRecords, and readers at the same position share them."""
     read, _ = world.put(), world.put()

@@ -24,12 +24,6 @@ def test_batches(offsets: list[str], commits: list[str], expected: Batches) -> N
     assert find_batches(offsets, commits) == expected
 
 
-def test_the_newest_batch() -> None:
-    """Before the first commit the planned batch is the one to look at."""
-    assert Batches(9, 10).newest == 9
-    assert Batches(None, 0).newest == 0
-
-
 @pytest.mark.parametrize(
     "text",
     [

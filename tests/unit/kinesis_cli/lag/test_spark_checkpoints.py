@@ -194,12 +194,6 @@ def test_ends_elsewhere_with_a_planned_batch() -> None:
     assert reading.notes == ("Its position is where batch 8 begins.",)
 
 
-def test_of_another_stream() -> None:
-    """A checkpoint of another connector has the name of its stream, too."""
-    with pytest.raises(CommandError, match="It has positions in: orders"):
-        one(golden("qubole"), "clicks", "arn:x")
-
-
 def test_on_disk(tmp_path: Path) -> None:
     """A directory of this machine is read as it is."""
     for name, text in golden("awslabs").items():

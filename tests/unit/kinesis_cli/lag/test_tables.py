@@ -7,7 +7,7 @@ import pytest
 from kinesis_cli.ending import CommandError, Status
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.showing import show_lag, to_document
-from kinesis_cli.lag.tables import SHOWN, remarks, shard_table, worst_first
+from kinesis_cli.lag.tables import SHOWN, remarks, worst_first
 
 NUMBER = "49605240428222307037115827613554798409561082419642105999"
 
@@ -193,8 +193,3 @@ def test_json() -> None:
             }
         ],
     }
-
-
-def test_nothing_left_out_of_few() -> None:
-    """A table of all shards says nothing of others."""
-    assert shard_table(stream(reader(ShardLag("s", State.CURRENT, 0))), show_all=False)[1] == 0

@@ -62,16 +62,6 @@ def test_a_rate_at_once() -> None:
     assert 9 < sample.records_per_s < 11
 
 
-def test_one_call_a_second() -> None:
-    """However often it is asked, a shard is read once a second."""
-    stream = new_stream()
-    meter = meter_of(stream)
-    for _ in range(50):
-        meter.poll()
-        stream.clock.now += 0.1
-    assert stream.calls["GetRecords"] <= 6
-
-
 def test_a_hot_shard_is_not_read_in_full() -> None:
     """Of a shard that gets more than a page a second only parts are read, and the rate is right."""
     stream = new_stream()

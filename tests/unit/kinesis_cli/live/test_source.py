@@ -103,14 +103,6 @@ def test_a_shard_that_is_not_known_everywhere_yet(kinesis: WatchedKinesis) -> No
     assert kinesis.see_records("orders", LOW, name(0))
 
 
-def test_a_merge(kinesis: WatchedKinesis) -> None:
-    """The child of two shards takes their place."""
-    kinesis.see()
-    kinesis.emulator.merge("orders", name(0), name(1))
-    kinesis.see()
-    assert shards(kinesis.see()) == [2]
-
-
 def test_a_stream_that_is_deleted(kinesis: WatchedKinesis) -> None:
     """A deleted stream is an error of each call. When it is created again, its shards are read, also those of the same ids."""
     kinesis.see_records("orders", LOW, name(0))

@@ -24,19 +24,6 @@ def test_lines_have_no_newline() -> None:
     assert numbered(split(b"a\nb\n")) == [(1, b"a"), (2, b"b")]
 
 
-def test_lines_across_blocks() -> None:
-    """A line may begin in one block and end in a later one."""
-    assert numbered(split(b"a", b"b", b"c\nd", b"\n")) == [(1, b"abc"), (2, b"d")]
-
-
-def test_empty_lines_are_skipped_and_counted() -> None:
-    """An empty line is no record, unless it is to be kept. It has a number all the same."""
-    (rows,) = split(b"\na\n\nb\n")
-    assert (numbered([rows]), rows.empty) == ([(2, b"a"), (4, b"b")], 2)
-    (rows,) = split(b"\na\n", keep_empty=True)
-    assert (numbered([rows]), rows.empty) == ([(1, b""), (2, b"a")], 0)
-
-
 def test_another_separator() -> None:
     """With NUL as the separator, newlines are data."""
     assert numbered(split(b"a\nb\0c\0", separator=b"\0")) == [(1, b"a\nb"), (2, b"c")]
@@ -51,18 +38,6 @@ def test_a_line_without_end_keeps_no_memory() -> None:
         assert sum(map(len, splitter._rest)) <= 4
     rows = splitter.feed(b"\nok\n")
     assert (list(rows.numbers), rows.data, list(rows.refused)) == ([3], [b"ok"], [2])
-
-
-def test_a_too_long_line_within_a_block() -> None:
-    """A line that is too long is named also where one block has all of it."""
-    (rows,) = split(b"a\nabcde\nb\n", max_line_bytes=4)
-    assert (numbered([rows]), list(rows.refused)) == ([(1, b"a"), (3, b"b")], [2])
-
-
-def test_a_too_long_last_line() -> None:
-    """A line that is too long and has no newline is named as well."""
-    (rows,) = split(b"abcde", max_line_bytes=4)
-    assert list(rows.refused) == [1]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

@@ -69,12 +69,3 @@ def test_a_device_is_written_to(tmp_path: Path) -> None:
     reader.join(PATIENCE_S)
     assert found == [b"new"]
     assert pipe.is_fifo()
-
-
-def test_files_of_others_stay(tmp_path: Path) -> None:
-    """A file whose name ends in .partial is not touched."""
-    other = tmp_path / "a.jsonl.partial"
-    other.write_bytes(b"mine")
-    with open_file(tmp_path / "a.jsonl", None) as (target, _):
-        target.write(b"new")
-    assert other.read_bytes() == b"mine"

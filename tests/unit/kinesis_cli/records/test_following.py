@@ -12,6 +12,7 @@ from kinesis_cli.records import Choice, Span, record_lists
 from kinesis_cli.records.following import _last_by_time
 from kinesis_core import AtTimestamp, Batch, ListedShard, UserRecord
 from kinesis_core.model import HASH_KEYS
+from support.user_records import user_record
 
 A, B, C = (f"shardId-{number:012d}" for number in range(3))
 AFTER: dict[str, Any] = {"AFTER": "1", "arrived": 1}
@@ -109,18 +110,7 @@ def test_a_closed_shard_that_waits_for_its_parent(capsys: pytest.CaptureFixture[
 
 
 def record(shard_id: str, time_ms: int, data: bytes) -> UserRecord:
-    return UserRecord(
-        stream="orders",
-        shard_id=shard_id,
-        sequence_number="1",
-        sub_sequence_number=0,
-        partition_key="k",
-        explicit_hash_key=None,
-        data=data,
-        arrived_ms=time_ms,
-        encryption_type=None,
-        millis_behind=0,
-    )
+    return user_record(data, shard_id=shard_id, arrived_ms=time_ms)
 
 
 def test_the_last_records_of_very_many_shards() -> None:

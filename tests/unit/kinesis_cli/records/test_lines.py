@@ -7,7 +7,7 @@ import pytest
 from kinesis_cli.records import LineError, arrived_ms, decode_line
 from kinesis_cli.records.lines import encode_line
 from kinesis_cli.records.templates import show_payload
-from kinesis_core import UserRecord
+from support.user_records import user_record
 
 
 @pytest.mark.parametrize(
@@ -49,19 +49,7 @@ def test_a_wrong_time() -> None:
 )
 def test_what_is_nearly_json(payload: bytes) -> None:
     """A payload that only looks like JSON is a text. So is JSON that is nested too deeply to be read."""
-    record = UserRecord(
-        stream="orders",
-        shard_id="shardId-000000000000",
-        sequence_number="17",
-        sub_sequence_number=0,
-        partition_key="c",
-        explicit_hash_key=None,
-        data=payload,
-        arrived_ms=0,
-        encryption_type=None,
-        millis_behind=0,
-    )
-    line, found = decode_line(encode_line(record))
+    line, found = decode_line(encode_line(user_record(payload)))
     assert bytes(line.data).startswith(b'"')
     assert found == payload
     assert show_payload(payload) == payload.decode().replace("\n", "\\n")

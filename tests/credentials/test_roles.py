@@ -86,18 +86,6 @@ def test_role_on_a_role(services: KeyServices) -> None:
     assert tried == ["keys", READER, writer.role_arn]
 
 
-def test_refreshed_before_the_end(services: KeyServices) -> None:
-    """Keys of an hour are kept for 45 minutes, and renewed in the last 15."""
-    clock = Clock()
-    services.now, services.name_key = clock, number
-    session = open_session(at(services.url), "eu-west-1", now=clock)
-    assert key_of(session) == "ASIA1"
-    clock.advance(minutes=44)
-    assert key_of(session) == "ASIA1"
-    clock.advance(minutes=2)
-    assert key_of(session) == "ASIA2"
-
-
 def test_days(services: KeyServices) -> None:
     """A query that runs for days never signs with expired keys, and renews them no more often than needed."""
     clock = Clock()

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 
 from support.local_http import LocalHttp, QuietHandler
+from support.signatures import is_signed_with
 
-_AUTHORIZATION = re.compile(
-    r"Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request, "
-    r"SignedHeaders=(?P<names>[^,]+), Signature=(?P<signature>\w+)"
-)
 _REFUSAL = b'{"__type": "AccessDeniedException", "message": "Refused by the test."}'
 
 
@@ -32,16 +25,8 @@ class Sent:
     body: bytes
 
     def is_signed_with(self, secret: str) -> bool:
-        """Return whether *secret* made the signature."""
-        found = _AUTHORIZATION.search(self.headers["authorization"])
-        assert found is not None
-        signed = {name: self.headers[name] for name in found["names"].split(";")}
         url = f"http://{self.headers['host']}{urlsplit(self.url).path}"
-        request = AWSRequest("POST", url, signed, self.body)
-        request.context["timestamp"] = self.headers["x-amz-date"]
-        auth = SigV4Auth(Credentials(found["key"], secret), found["service"], found["region"])
-        text = auth.string_to_sign(request, auth.canonical_request(request))
-        return bool(auth.signature(text, request) == found["signature"])
+        return is_signed_with(secret, self.headers, url, self.body)
 
 
 @define(slots=False)

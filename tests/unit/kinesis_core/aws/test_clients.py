@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 from pathlib import Path
@@ -25,7 +24,6 @@ from kinesis_core.errors import OptionError, UnavailableError
 from kinesis_core.stream import _THREADS
 from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
 from support.ports import refusing_port
-from support.waiting import PATIENCE_S
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
 ORDERS = StreamRef("orders")
@@ -130,23 +128,6 @@ def test_other_keys_in_the_environment_are_used(monkeypatch: pytest.MonkeyPatch)
             assert client._request_signer._credentials.access_key == key_id
         assert opened[-1].calls.credentials.access_key == key_id
     assert opened[0] is opened[1] is not opened[2]
-
-
-@pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="the platform does not fork"
-)
-def test_a_forked_child_has_connections_of_its_own() -> None:
-    """A child forked from a process with an open stream shares neither its client nor its connections."""
-    opened = stream_client(connection(), ORDERS)
-    context = multiprocessing.get_context("fork")
-    responses = context.SimpleQueue()
-    child = context.Process(
-        target=lambda: responses.put(stream_client(connection(), ORDERS).client is opened.client)
-    )
-    child.start()
-    child.join(PATIENCE_S)
-    assert child.exitcode == 0
-    assert responses.get() is False
 
 
 def test_http2_has_a_client_of_its_own() -> None:

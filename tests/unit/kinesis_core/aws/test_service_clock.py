@@ -17,11 +17,6 @@ def date_header(service_s: float) -> str:
     return formatdate(service_s, usegmt=True)
 
 
-def test_before_any_response_the_service_is_taken_to_be_behind() -> None:
-    """Before the first response the service's clock is assumed to be 2 s behind ours."""
-    assert ServiceClock(FakeClock(NOW_S)).now_ms() == NOW_S * 1000 - 2000
-
-
 @pytest.mark.parametrize("skew_s", [-600.0, -1.7, 0.0, 0.4, 600.0])
 def test_responses_narrow_the_bound(skew_s: float) -> None:
     """Responses over some seconds fix the service's clock to a fraction of a second, however wrong ours is."""

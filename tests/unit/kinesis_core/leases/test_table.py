@@ -350,13 +350,6 @@ def test_reading_all_items(make_table: Any) -> None:
     ]
 
 
-def test_reading_is_denied(make_table: Any) -> None:
-    """A missing permission to read names the IAM action and the table."""
-    leases, _ = make_table(table(), scan=[refusal("AccessDeniedException")])
-    with pytest.raises(AccessDeniedError, match=r"dynamodb:Scan on the table.*\[table=leases\]"):
-        leases.scan()
-
-
 def test_a_lease_of_another_consumer(make_table: Any) -> None:
     """A lease that another consumer owns is left alone."""
     leases, _ = make_table(table(), update_item=[refusal("ConditionalCheckFailedException")])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core.errors import StreamNotFoundError, ThrottledError, UnavailableError
-from kinesis_core.leases.lease import ALL_USER_RECORDS, LeaseCheckpoint
+from kinesis_core.leases.lease import ALL_USER_RECORDS
 from kinesis_core.leases.unread import last_before
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
@@ -25,15 +25,6 @@ def found(stream: FakeStream, until_ms: int) -> str:
     checkpoint = last_before(stream, A, until_ms, stream.clock)
     assert checkpoint.sub_sequence_number == (ALL_USER_RECORDS if checkpoint.is_number else 0)
     return checkpoint.number
-
-
-def test_an_empty_shard() -> None:
-    """Of a shard without records before the start, all records are to be read."""
-    stream = make_stream()
-    assert found(stream, stream.now_ms()) == "TRIM_HORIZON"
-    start_ms = stream.now_ms()
-    stream.put(A, b"after the start")
-    assert found(stream, start_ms) == "TRIM_HORIZON"
 
 
 @pytest.mark.parametrize("later", [0, 1])
@@ -107,12 +98,3 @@ def test_stopping() -> None:
     with pytest.raises(UnavailableError, match=r"Reading stops\."):
         last_before(stream, A, stream.now_ms(), stream.clock, lambda: True)
     assert stream.calls == {}
-
-
-def test_its_checkpoint() -> None:
-    """The checkpoint is after all user records of the record."""
-    stream = make_stream()
-    record = stream.put(A, b"x")
-    stream.clock.sleep(1)
-    checkpoint = last_before(stream, A, stream.now_ms(), stream.clock)
-    assert checkpoint == LeaseCheckpoint(record.sequence_number, ALL_USER_RECORDS)

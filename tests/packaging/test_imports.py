@@ -2,131 +2,85 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from support.imported import imported_by
+from support.sources import IMPORTS, Import, When, is_within
 
-OURS = {
-    "kinesis_credentials",
-    "kinesis_core",
-    "kinesis_consumer",
-    "kinesis_cli",
-    "kinesis_emulator",
-    "spark_kinesis_source",
-    "spark_kinesis_sink",
-}
 MAY_IMPORT = {
-    "kinesis-credentials": {"attrs", "botocore"},
-    "kinesis-emulator": {"pytest"},
-    "kinesis-core": {
+    "kinesis_credentials": {"attrs", "botocore"},
+    "kinesis_emulator": {"pytest"},
+    "kinesis_core": {
         *("attrs", "botocore", "kinesis_credentials", "msgspec"),
         "urllib3",  # botocore depends on it and raises its errors
         *("pyarrow", "pandas", "cbor2", "h2", "httpx2"),
     },
-    "kinesis-consumer": {"attrs", "kinesis_core", "kinesis_credentials", "msgspec", "pyarrow"},
-    "kinesis-cli": {
+    "kinesis_consumer": {"attrs", "kinesis_core", "kinesis_credentials", "msgspec", "pyarrow"},
+    "kinesis_cli": {
         *("attrs", "cyclopts", "jq", "kinesis_core", "kinesis_credentials", "msgspec", "rich"),
         *("fsspec", "prometheus_client", "pyarrow", "textual"),
     },
-    "spark-kinesis-source": {
+    "spark_kinesis_source": {
         *("attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"),
         *("opentelemetry", "prometheus_client"),
     },
-    "spark-kinesis-sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
+    "spark_kinesis_sink": {"attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"},
 }
 """Apart from the standard library and itself."""
-MAY_ONLY = {
-    "pyarrow": {"kinesis_core/reading/arrow/arrays.py", "kinesis_core/reading/arrow/batch_builder.py"},
-    "pandas": set[str](),
-    "cbor2": {"kinesis_core/aws/fast/wire_cbor.py"},
-    "httpx2": {"kinesis_core/aws/http2.py"},
-    "h2": {"kinesis_core/aws/http2.py"},
-    "pytest": {"kinesis_emulator/pytest_plugin.py"},
+OPTIONAL = {
+    "kinesis_core": {
+        "pyarrow": {"reading.arrow.arrays", "reading.arrow.batch_builder"},
+        "pandas": set[str](),
+        "cbor2": {"aws.fast.wire_cbor"},
+        "httpx2": {"aws.http2"},
+        "h2": {"aws.http2"},
+    },
+    "kinesis_emulator": {"pytest": {"pytest_plugin"}},
+    "spark_kinesis_source": {
+        "opentelemetry": set[str](),
+        "prometheus_client": set[str](),
+        "spark_kinesis_sink": set[str](),
+    },
+    "spark_kinesis_sink": {"spark_kinesis_source": set[str]()},
 }
-"""For each optional package: the modules that may import it."""
-DELEGATING = {"data_source.py"}
+"""What is not installed with each package, and the modules that need it: only they import it at their top level."""
+DELEGATING = {"spark_kinesis_source.data_source", "spark_kinesis_sink.data_source"}
 """In this module each Spark package delegates to the other one, if that is installed."""
 
 
-def top_level_imports(tree: ast.AST) -> Iterator[str]:
-    """Yield what importing the module imports: nothing inside functions, nothing for type checkers."""
-    for node in ast.iter_child_nodes(tree):
-        match node:
-            case ast.Import(names):
-                yield from (alias.name for alias in names)
-            case ast.ImportFrom(module=str(module)):
-                yield module
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                pass
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-                pass
-            case _:
-                yield from top_level_imports(node)
-
-
-def all_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names):
-                yield from (alias.name for alias in names)
-            case ast.ImportFrom(module=str(module)):
-                yield module
-
-
-def modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted((folder / "src").rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
-
-
-def foreign(names: Iterator[str], package: str) -> set[str]:
-    """Return the top-level packages among *names* that belong neither to Python nor to *package*."""
-    found = {name.partition(".")[0] for name in names}
-    return found - set(sys.stdlib_module_names) - {package.replace("-", "_")}
+def imports_in(package: str) -> list[Import]:
+    """Return the imports of *package*, and of the module by which Spark finds it."""
+    return [found for found in IMPORTS if found.module.partition(".")[0] in {package, f"py{package}"}]
 
 
 @pytest.mark.parametrize("package", sorted(MAY_IMPORT))
-def test_imports(folders: dict[str, Path], package: str) -> None:
+def test_imports(package: str) -> None:
     """A package imports only its declared dependencies, and of ours only the packages below it."""
-    for path, tree in modules(folders[package]):
-        wrong = foreign(all_imports(tree), package) - MAY_IMPORT[package]
-        if path.name in DELEGATING:
-            wrong -= {"spark_kinesis_source", "spark_kinesis_sink"}
-        assert not wrong, path
+    wrong = [
+        found
+        for found in imports_in(package)
+        if found.library not in {package, *sys.stdlib_module_names, *MAY_IMPORT[package]}
+        if not (found.module in DELEGATING and f"{found.library}.data_source" in DELEGATING)
+    ]
+    assert not wrong
 
 
-@pytest.mark.parametrize("extra", sorted(MAY_ONLY))
-def test_extras_are_optional(folders: dict[str, Path], extra: str) -> None:
-    """Only the modules for an extra import it at their top level."""
-    package = "kinesis-emulator" if extra == "pytest" else "kinesis-core"
-    source = folders[package] / "src"
-    users = {
-        str(path.relative_to(source))
-        for path, tree in modules(folders[package])
-        if extra in foreign(top_level_imports(tree), package)
-    }
-    assert users == MAY_ONLY[extra]
+@pytest.mark.parametrize("package", sorted(OPTIONAL))
+def test_extras_are_optional(package: str) -> None:
+    """Only the modules for an extra, or for the other half, import it at their top level."""
+    found = [each for each in imports_in(package) if each.when is When.LOADED]
+    assert {
+        extra: {each.module.partition(".")[2] for each in found if each.library == extra}
+        for extra in OPTIONAL[package]
+    } == OPTIONAL[package]
 
 
-@pytest.mark.parametrize("package", ["spark-kinesis-source", "spark-kinesis-sink"])
-def test_other_half_is_optional(folders: dict[str, Path], package: str) -> None:
-    """Each Spark package can be imported without the other."""
-    for path, tree in modules(folders[package]):
-        others = {"spark_kinesis_source", "spark_kinesis_sink"} - {package.replace("-", "_")}
-        assert not foreign(top_level_imports(tree), package) & others, path
-
-
-@pytest.mark.parametrize("extra", ["opentelemetry", "prometheus_client"])
-def test_metrics_are_optional(folders: dict[str, Path], extra: str) -> None:
-    """No module imports a package of metrics at its top level, and nothing outside of the folder imports that folder."""
-    for path, tree in modules(folders["spark-kinesis-source"]):
-        assert extra not in foreign(top_level_imports(tree), "spark-kinesis-source"), path
-        if "metrics" not in path.parts:
-            assert "spark_kinesis_source.metrics" not in all_imports(tree), path
+def test_metrics_are_optional() -> None:
+    """Nothing outside of the folder of metrics imports that folder."""
+    metrics = "spark_kinesis_source.metrics"
+    assert not [each for each in IMPORTS if each.source == metrics and not is_within(each.module, metrics)]
 
 
 HEAVY = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
+from support.sources import IMPORTS, TREES, is_within
 
 CONNECTING = {
     *("asyncio", "ftplib", "http", "imaplib", "poplib", "smtplib", "socket", "socketserver", "ssl"),
@@ -19,44 +18,34 @@ UNSAFE = {"dill", "cloudpickle", "copyreg", "marshal", "pickle", "ruamel", "shel
 """Modules that create objects from bytes, and so can run code. Our objects that Spark pickles do not need them here."""
 MAY_CONNECT = {
     # To the endpoint that botocore has chosen and signed for: that of `endpointUrl`, if given.
-    "kinesis_core/aws/http2.py": {"h2.exceptions", "httpx2", "ssl"},
+    "kinesis_core.aws.http2": {"h2.exceptions", "httpx2", "ssl"},
     # botocore's session raises these errors while a body is read.
-    "kinesis_core/aws/subscriptions.py": {"urllib3.exceptions"},
+    "kinesis_core.aws.subscriptions": {"urllib3.exceptions"},
     # Only on connections that botocore's session has opened.
-    "kinesis_core/aws/fast/direct_transport.py": {"ssl", "urllib3.exceptions"},
+    "kinesis_core.aws.fast.direct_transport": {"ssl", "urllib3.exceptions"},
     # Asks the Python that the user has configured for Spark whether it has our package.
-    "kinesis_core/for_spark.py": {"subprocess"},
+    "kinesis_core.for_spark": {"subprocess"},
     # Waits for threads in tasks of the user's event loop, and opens nothing.
-    "kinesis_consumer/worker/threads.py": {"asyncio"},
-    "kinesis_consumer/handling/running.py": {"asyncio"},
-    "kinesis_consumer/waiting.py": {"asyncio"},
+    "kinesis_consumer.worker.threads": {"asyncio"},
+    "kinesis_consumer.handling.running": {"asyncio"},
+    "kinesis_consumer.waiting": {"asyncio"},
     # Runs jq in our own file, over pipes.
-    "kinesis_cli/records/programs.py": {"subprocess"},
+    "kinesis_cli.records.programs": {"subprocess"},
     # Takes signals in textual's event loop, and opens nothing.
-    "kinesis_cli/screens/app.py": {"asyncio"},
+    "kinesis_cli.screens.app": {"asyncio"},
     # The servers, on the loopback interface, and the processes that run them for a test.
-    "kinesis_emulator/server.py": {"socket", "socketserver"},
-    "kinesis_emulator/process.py": {"subprocess"},
+    "kinesis_emulator.server": {"socket", "socketserver"},
+    "kinesis_emulator.process": {"subprocess"},
 }
 """Every other module uses botocore's clients."""
 MAY_IMPORT_BY_NAME = {
-    "kinesis_credentials/sources.py",  # the class that the user names in `credentialProviderClass`
-    "kinesis_core/for_spark.py",  # our own modules, when Spark needs them
-    "kinesis_core/native.py",  # our own package, where it is installed
-    "kinesis_credentials/lazy.py",  # names of our own, which each package lists
+    "kinesis_credentials.sources",  # the class that the user names in `credentialProviderClass`
+    "kinesis_core.for_spark",  # our own modules, when Spark needs them
+    "kinesis_core.native",  # our own package, where it is installed
+    "kinesis_credentials.lazy",  # names of our own, which each package lists
 }
 ADDRESS = re.compile(r"[a-z]+://\S+|\d+\.\d+\.\d+\.\d+(:\d+)?")
 RUNS_CODE = {"eval", "exec", "__import__", "import_module"}
-
-
-def imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Import(names):
-                yield from (alias.name for alias in names)
-            case ast.ImportFrom(module=str(module), names=names):
-                yield module
-                yield from (f"{module}.{alias.name}" for alias in names if module in {"urllib"})
 
 
 def calls(tree: ast.AST) -> Iterator[str]:
@@ -66,42 +55,35 @@ def calls(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def is_one_of(name: str, modules: set[str]) -> bool:
-    return any(name == module or name.startswith(f"{module}.") for module in modules)
-
-
-@pytest.fixture(scope="module")
-def sources(folders: dict[str, Path]) -> dict[str, ast.Module]:
-    """All published modules, by their path."""
-    found = {}
-    for folder in folders.values():
-        for path in sorted((folder / "src").rglob("*.py")):
-            found[path.relative_to(folder / "src").as_posix()] = ast.parse(path.read_text(encoding="utf-8"))
+def imported(modules: set[str]) -> dict[str, set[str]]:
+    """Return which of *modules*, or of their parts, each published module imports."""
+    found: dict[str, set[str]] = {}
+    for each in IMPORTS:
+        for name in (each.source, f"{each.source}.{each.name}"):
+            if any(is_within(name, module) for module in modules):
+                found.setdefault(each.module, set()).add(name)
+                break
     return found
 
 
-def test_connections_are_botocores(sources: dict[str, ast.Module]) -> None:
+def test_connections_are_botocores() -> None:
     """Only botocore's clients, HTTP/2 to the same endpoint and the emulator open connections."""
-    connecting = {
-        path: {name for name in imports(tree) if is_one_of(name, CONNECTING)}
-        for path, tree in sources.items()
-    }
-    assert {path: names for path, names in connecting.items() if names} == MAY_CONNECT
+    assert imported(CONNECTING) == MAY_CONNECT
 
 
-def test_nothing_makes_objects_of_bytes(sources: dict[str, ast.Module]) -> None:
+def test_nothing_makes_objects_of_bytes() -> None:
     """No published module unpickles, unmarshals or loads YAML. It reads JSON, protobuf and event-stream frames."""
-    assert not {path for path, tree in sources.items() for name in imports(tree) if is_one_of(name, UNSAFE)}
+    assert not imported(UNSAFE)
 
 
-def test_code_runs_by_name_where_users_say_so(sources: dict[str, ast.Module]) -> None:
+def test_code_runs_by_name_where_users_say_so() -> None:
     """Nothing is evaluated. Only a user's own class and our own modules are imported by name."""
-    found = {path for path, tree in sources.items() if RUNS_CODE & set(calls(tree))}
+    found = {module for module, tree in TREES.items() if RUNS_CODE & set(calls(tree))}
     assert found == MAY_IMPORT_BY_NAME
 
 
-def test_no_address_is_written_into_a_package(sources: dict[str, ast.Module]) -> None:
+def test_no_address_is_written_into_a_package() -> None:
     """The only address in a published module is the emulator's own. Others come from options and from botocore."""
-    nodes = [node for tree in sources.values() for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    nodes = [node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     texts = {node.value for node in nodes if isinstance(node.value, str)}
     assert {text for text in texts if ADDRESS.fullmatch(text)} == {"127.0.0.1"}

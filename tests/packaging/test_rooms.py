@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from importlib import import_module
-from pathlib import Path
 
 import pytest
-from attrs import frozen
 
-ROOT = Path(__file__).parents[2]
-SOURCES = sorted((ROOT / "packages").glob("*/src"))
+from support.sources import (
+    FACADES,
+    IMPORTS,
+    ROOT,
+    TREES,
+    Import,
+    When,
+    imports_of,
+    is_within,
+    module_of,
+    parse,
+)
+
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
 CORE, CONSUMER, CLI = "kinesis_core", "kinesis_consumer", "kinesis_cli"
 BASE = {"errors", "clock", "threads"}
@@ -43,7 +51,7 @@ MAY_IMPORT = {
     "leases": {*BASE, "model", "aws", "shards"},
     "options": {*BASE, "model", "aws"},
     "batch": {"model", "reading"},
-    "stream": {*BASE, "model", "aws", "planning", "reading", "options", "batch", "leases"},
+    "stream": {*BASE, "model", "aws", "shards", "planning", "reading", "options", "batch", "leases"},
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""
 CONSUMER_MAY_IMPORT = {
@@ -131,67 +139,12 @@ MAY_CALL_AWS = {"kinesis_core.aws", "kinesis_credentials"}
 """All others call AWS through these. (The second one makes botocore's sessions.)"""
 
 
-@frozen
-class Import:
-    """One import of *module*: *name* of the module *source*, or that module itself if *name* is empty."""
-
-    module: str
-    source: str
-    name: str = ""
-
-
-def module_of(path: Path, root: Path) -> str:
-    parts = path.relative_to(root).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes except those for type checkers only."""
-    for node in ast.iter_child_nodes(tree):
-        if not (
-            isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        ):
-            yield node
-            yield from run_time_nodes(node)
-
-
-def imports_of(nodes: Iterable[ast.AST], module: str) -> Iterator[Import]:
-    """Yield what *nodes* import, also inside functions."""
-    for node in nodes:
-        match node:
-            case ast.Import(names):
-                yield from (Import(module, alias.name) for alias in names)
-            case ast.ImportFrom(module=str(source), level=0, names=names):
-                yield from (Import(module, source, alias.name) for alias in names)
-            case ast.ImportFrom():
-                pytest.fail(f"{module} has a relative import: write the whole path")
-
-
-TREES = {
-    module_of(path, source): ast.parse(path.read_text(encoding="utf-8"))
-    for source in SOURCES
-    for path in sorted(source.rglob("*.py"))
-}
-IMPORTS = [found for module, tree in TREES.items() for found in imports_of(ast.walk(tree), module)]
-PACKAGES = {module.partition(".")[0] for module in TREES}
-FACADES = {
-    module
-    for source in SOURCES
-    for path in source.rglob("__init__.py")
-    for module in [module_of(path, source)]
-}
-
-
 def room_of(module: str) -> str:
     """Return the innermost folder of *module*, or *module* itself if that is directly in its package."""
     if module in FACADES:
         return module
     folder = module.rpartition(".")[0]
     return folder if "." in folder else module
-
-
-def is_within(module: str, room: str) -> bool:
-    return module == room or module.startswith(f"{room}.")
 
 
 def main_room(module: str) -> str:
@@ -222,7 +175,7 @@ def test_rooms_import_what_they_may(package: str, room: str) -> None:
 @pytest.mark.parametrize("room", sorted(MAY_USE))
 def test_pure_rooms_use_nothing(room: str) -> None:
     """Rooms of values and algorithms use no other library."""
-    used = {found.source.partition(".")[0] for found in IMPORTS if is_within(found.module, f"{CORE}.{room}")}
+    used = {found.library for found in IMPORTS if is_within(found.module, f"{CORE}.{room}")}
     assert used - set(sys.stdlib_module_names) - {CORE} <= MAY_USE[room]
 
 
@@ -231,7 +184,7 @@ def test_one_room_calls_aws() -> None:
     callers = {
         next((room for room in MAY_CALL_AWS if is_within(found.module, room)), found.module)
         for found in IMPORTS
-        if found.source.partition(".")[0] in AWS_LIBRARIES
+        if found.library in AWS_LIBRARIES
     }
     assert callers == MAY_CALL_AWS
 
@@ -258,9 +211,7 @@ def test_rooms_are_imported_by_their_facade() -> None:
         found
         for folder in OUTSIDE
         for path in sorted(folder.rglob("*.py"))
-        for found in imports_of(
-            ast.walk(ast.parse(path.read_text(encoding="utf-8"))), f"{folder.name}.{module_of(path, folder)}"
-        )
+        for found in imports_of(parse(path), f"{folder.name}.{module_of(path, folder)}")
     ]
     wrong = [
         found
@@ -297,14 +248,11 @@ def test_facades_export_what_they_import(facade: str) -> None:
 
 def test_no_circular_imports() -> None:
     """No modules import each other, directly or through others. Only imports for types may form a cycle."""
-    graph = {
-        module: {
-            inner if (inner := f"{found.source}.{found.name}") in TREES else found.source
-            for found in imports_of(run_time_nodes(tree), module)
-            if found.source in TREES
-        }
-        for module, tree in TREES.items()
-    }
+    graph: dict[str, set[str]] = {}
+    for found in IMPORTS:
+        if found.source in TREES and found.when is not When.CHECKED:
+            inner = f"{found.source}.{found.name}"
+            graph.setdefault(found.module, set()).add(inner if inner in TREES else found.source)
     assert list(TopologicalSorter(graph).static_order())
 
 

@@ -8,13 +8,10 @@ import logging
 import pickle
 import re
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 import pytest
-from attrs import frozen
 
 import kinesis_consumer
 import kinesis_core
@@ -31,28 +28,14 @@ from kinesis_credentials.advice import Setting
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 from support.scripted_stream import scripted_stream
+from support.sources import TREES, is_within
 
 
-@frozen
-class Message:
-    """A text in the code. A value that it is filled with is shown as `{}`."""
-
-    module: str
-    """Its file in the package, such as `kinesis_core/stream.py`."""
-    line: int
-    text: str
-
-
-def messages_of(package: str) -> Iterator[Message]:
-    """Yield the texts of all modules of *package*."""
-    spec = find_spec(package)
-    assert spec is not None
-    assert spec.origin is not None
-    folder = Path(spec.origin).parent
-    for path in sorted(folder.rglob("*.py")):
-        module = path.relative_to(folder.parent).as_posix()
-        for line, text in _texts(ast.parse(path.read_text())):
-            yield Message(module, line, text)
+def texts_of(package: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the texts of all modules of *package*, each with its module and line. A value in a text is shown as `{}`."""
+    for module, tree in TREES.items():
+        if is_within(module, package):
+            yield from ((module, line, text) for line, text in _texts(tree))
 
 
 def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -76,11 +59,11 @@ def _text(tree: ast.expr) -> str:
 OF_SPARK = {"checkpointLocation", "pyFiles"}
 """What Spark's own options are called. Ours are in the tables."""
 FOR_SPARK = {
-    "kinesis_core/aws/permissions.py": "declares calls for the documentation",
-    "kinesis_core/events/": "declares events for the documentation",
-    "kinesis_core/for_spark.py": "is a part of Spark's front door",
-    "kinesis_core/options/": "is a part of Spark's front door",
-    "kinesis_core/reading/columns.py": "declares columns for the documentation",
+    "kinesis_core.aws.permissions": "declares calls for the documentation",
+    "kinesis_core.events": "declares events for the documentation",
+    "kinesis_core.for_spark": "is a part of Spark's front door",
+    "kinesis_core.options": "is a part of Spark's front door",
+    "kinesis_core.reading.columns": "declares columns for the documentation",
 }
 """What may name options of Spark in the packages below it, and why."""
 CAMEL_CASE, SNAKE_CASE = re.compile(r"\b[a-z]+[A-Z]\w*"), re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
@@ -168,9 +151,9 @@ def test_no_text_names_an_option_of_spark(package: str) -> None:
     """All texts but those of Spark's front door are free of its options. A name in small letters, such as `region`, is a word."""
     names = {name for name in ALL_NAMES if name != name.lower()}
     named = [
-        message
-        for message in messages_of(package)
-        if names & set(re.findall(r"\w+", message.text)) and not message.module.startswith(tuple(FOR_SPARK))
+        (module, line, text)
+        for module, line, text in texts_of(package)
+        if names & set(re.findall(r"\w+", text)) and not any(is_within(module, each) for each in FOR_SPARK)
     ]
     assert not named
 

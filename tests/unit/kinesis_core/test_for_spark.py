@@ -26,19 +26,13 @@ def fail(error: Exception) -> None:
         raise error from cause
 
 
-def test_causes_are_left_out() -> None:
-    """Our errors have no tracebacks of their causes."""
+def test_causes_and_our_frames_are_left_out() -> None:
+    """Our errors have no tracebacks of their causes. Theirs end in the wrapper, so that little stands before the sentence."""
     with pytest.raises(ServiceError) as caught:
         fail(ServiceError("Kinesis said no", "NoException", "id-1"))
     text = "".join(traceback.format_exception(caught.value))
     assert "Kinesis said no" in text
     assert "KeyError: " not in text
-
-
-def test_our_frames_are_left_out() -> None:
-    """The traceback of our errors ends in the wrapper, so that little stands between Spark's text and the sentence."""
-    with pytest.raises(ServiceError) as caught:
-        fail(ServiceError("Kinesis said no", "NoException", "id-1"))
     assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][-1] == "__exit__"
 
 

@@ -96,20 +96,26 @@ def test_no_range_where_nothing_moved(same: ShardOffset) -> None:
     assert ranges_between(offset(a=same), offset(a=same.carried_over())) == []
 
 
-def test_a_shard_that_ended_without_a_record_has_no_range() -> None:
-    """A shard's end without a first record has no records."""
-    for started in (ShardOffset(After(9), 1, first=3), ShardOffset(AtTimestamp(5))):
-        assert ranges_between(offset(a=started), offset(a=ShardOffset(ShardEnd()))) == []
-
-
-def test_an_end_before_its_first_record_has_no_range() -> None:
-    """A batch that ends before its first record is empty."""
-    assert ranges_between(offset(), offset(a=ShardOffset(At(10), first=10))) == []
-
-
-def test_a_shard_that_left_the_offset_has_no_range() -> None:
-    """A shard that only the older offset names was finished long ago."""
-    assert ranges_between(offset(a=ShardOffset(ShardEnd())), offset()) == []
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        pytest.param(
+            offset(a=ShardOffset(After(9), 1, first=3)),
+            offset(a=ShardOffset(ShardEnd())),
+            id="an end without a record",
+        ),
+        pytest.param(
+            offset(a=ShardOffset(AtTimestamp(5))),
+            offset(a=ShardOffset(ShardEnd())),
+            id="an end of an unread shard",
+        ),
+        pytest.param(offset(), offset(a=ShardOffset(At(10), first=10)), id="an end before its first record"),
+        pytest.param(offset(a=ShardOffset(ShardEnd())), offset(), id="a shard that left the offset"),
+    ],
+)
+def test_no_range_without_records(start: Offset, end: Offset) -> None:
+    """A shard has no range if its end names no first record, or a first record that is after it."""
+    assert ranges_between(start, end) == []
 
 
 @pytest.mark.parametrize(
@@ -139,25 +145,36 @@ def test_streams_are_separate() -> None:
     ]
 
 
-def test_related_shards_follow_each_other() -> None:
-    """A parent, its children and their child make one group, parents first. Unrelated shards stay alone."""
-    listing = listing_of(z=(), m=("z",), k=("z",), a=("k", "m"), other=())
-    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "k", "m", "other", "z")]
-    assert members(group_ranges(ranges, {"orders": listing})) == [["z", "k", "m", "a"], ["other"]]
-
-
-def test_relatives_are_known_over_a_generation_without_a_range() -> None:
-    """A grandparent and its grandchild are in one group even when the shard between them has no range."""
-    listing = listing_of(z=(), m=("z",), a=("m",))
-    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
-    assert members(group_ranges(ranges, {"orders": listing})) == [["z", "a"]]
-
-
-def test_a_parent_that_is_not_listed_any_more() -> None:
-    """A parent with a range in the batch comes before its child, also when only the child is listed."""
-    listing = listing_of(a=("z",))
-    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "z")]
-    assert members(group_ranges(ranges, {"orders": listing})) == [["z", "a"]]
+@pytest.mark.parametrize(
+    ("listing", "read", "groups"),
+    [
+        pytest.param(
+            listing_of(z=(), m=("z",), k=("z",), a=("k", "m"), other=()),
+            "a k m other z",
+            ["z k m a", "other"],
+            id="a parent, its children and their child are one group, and unrelated shards stay alone",
+        ),
+        pytest.param(
+            listing_of(z=(), m=("z",), a=("m",)),
+            "a z",
+            ["z a"],
+            id="a grandparent and its grandchild are one group without the shard between them",
+        ),
+        pytest.param(
+            listing_of(a=("z",)), "a z", ["z a"], id="a parent that is not listed comes before its child"
+        ),
+        pytest.param(
+            listing_of(p=(), a=("p",), b=("p",)),
+            "a b",
+            ["a", "b"],
+            id="two children of a parent without a range do not wait for each other",
+        ),
+    ],
+)
+def test_related_shards_follow_each_other(listing: dict[str, Shard], read: str, groups: list[str]) -> None:
+    """Related shards are one group, parents first. Groups are read concurrently."""
+    ranges = [ShardRange("orders", s, At(1), After(2)) for s in read.split()]
+    assert members(group_ranges(ranges, {"orders": listing})) == [group.split() for group in groups]
 
 
 class CountingListing(dict[str, Shard]):
@@ -193,13 +210,6 @@ def test_grouping_grows_with_the_number_of_shards(every: int) -> None:
         return listing.looks
 
     assert looks(2000) <= 11 * looks(200)
-
-
-def test_siblings_are_read_concurrently() -> None:
-    """Two children of a parent without a range in the batch do not wait for each other."""
-    listing = listing_of(p=(), a=("p",), b=("p",))
-    ranges = [ShardRange("orders", s, At(1), After(2)) for s in ("a", "b")]
-    assert members(group_ranges(ranges, {"orders": listing})) == [["a"], ["b"]]
 
 
 def test_groups_do_not_depend_on_the_order_of_ranges() -> None:

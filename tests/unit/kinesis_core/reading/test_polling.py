@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from kinesis_core.errors import DataLossError, UnavailableError
+from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import ReadSettings
@@ -77,14 +77,6 @@ def test_a_page_outside_the_range_is_not_yielded(one: OneShard) -> None:
     assert [len(page.records) for page in pages] == [10]
 
 
-def test_a_range_reads_the_same_twice(one: OneShard) -> None:
-    """Records that arrive after the plan are not in the range."""
-    start, end = At(number(one, 5)), After(number(one, 99))
-    before = read(one, start, end)
-    one.put(50)
-    assert read(one, start, end) == before
-
-
 def test_pages_of_a_size() -> None:
     """The records of a page show how many to ask for, so that the next one has about the size that is wanted."""
     one = OneShard()
@@ -111,24 +103,6 @@ def test_records_to_ask_for(most: int, page_bytes: float, record_bytes: float) -
 # Interruptions
 
 
-def test_an_expired_iterator_is_renewed_after_the_last_record(one: OneShard) -> None:
-    """A caller that is slower than an iterator's lifetime loses no record and gets no record twice."""
-    found: list[Record] = []
-    for page in reader_of(one, At(number(one, 0)), After(number(one, 99))).pages():
-        found += page.records
-        one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
-    assert found == one.records
-    starts = [call.cut for call in one.stream.calls_of("GetShardIterator")]
-    assert starts == [At(number(one, 0)), *(After(number(one, i)) for i in range(9, 99, 10))]
-
-
-def test_an_error_that_lasts_is_raised(one: OneShard) -> None:
-    """An error that is left after the retries of the call reaches the caller."""
-    one.stream.fail("GetRecords", one.shard_id, [UnavailableError("down", "InternalFailure")])
-    with pytest.raises(UnavailableError, match="down"):
-        read(one, At(number(one, 0)), After(number(one, 99)))
-
-
 def test_records_that_come_again_are_dropped(one: OneShard) -> None:
     """A record that the server repeats, on the same page or a later one, is delivered once."""
     one.stream.shards[one.shard_id].records[30:30] = one.records[15:30]
@@ -143,14 +117,6 @@ def test_a_gap_in_the_range_is_crossed(one: OneShard) -> None:
     """Empty pages in the range are followed while they come closer to the tip, even more than `STALLED_PAGES`."""
     one.stream.gaps[one.shard_id, 50] = 3 * STALLED_PAGES
     assert read(one, At(number(one, 0)), After(number(one, 99))) == one.records
-
-
-def test_many_short_gaps_are_no_loss(one: OneShard) -> None:
-    """Only empty pages in a row count: single ones between records never add up, even when the lag grows."""
-    one.put(200, 0.01)
-    for index in range(0, 300, 2):
-        one.stream.gaps[one.shard_id, index] = 1
-    assert read(one, At(number(one, 0)), After(number(one, 299))) == one.records
 
 
 # ReadRateLimiter

@@ -23,7 +23,7 @@ from spark_kinesis_source.metrics import (
     PrometheusExporter,
     QueryMetrics,
 )
-from unit.spark_kinesis_source.metrics.progresses import RATE_SOURCE, STARTED_S, Run, kinesis_source
+from unit.spark_kinesis_source.metrics.progresses import STARTED_S, Run, kinesis_source
 
 Values = dict[str, float]
 """By the name of Prometheus and the values of the labels, such as `kinesis_lag_seconds copy orders`."""
@@ -147,82 +147,6 @@ def test_the_end_of_a_query(backend: Backend) -> None:
     assert backend.values()["kinesis_lag_seconds other orders"] == 1.5
 
 
-def test_a_failure(backend: Backend) -> None:
-    """A query that ends by an error counts as a failure. It runs again after its restart."""
-    run, again = Run(), Run()
-    backend.metrics.onQueryProgress(run.progressed(SOURCE))
-    backend.metrics.onQueryTerminated(run.ended("java.lang.RuntimeException: the sink is full"))
-    assert backend.values()["kinesis_query_failures_total copy"] == 1
-    backend.metrics.onQueryProgress(again.progressed(SOURCE))
-    assert backend.values()["kinesis_query_failures_total copy"] == 1
-    assert backend.values()["kinesis_query_running copy"] == 1
-
-
-def test_a_failure_before_the_first_batch(backend: Backend) -> None:
-    """A query that fails before it reports anything is counted if the error comes from our modules."""
-    ours = "kinesis_core.errors.AccessDeniedError: ..."
-    for name, error in (("copy", ours), ("rate", "Table s3://lake/kinesis_archive not found")):
-        run = Run(name)
-        backend.metrics.onQueryStarted(run.started())
-        backend.metrics.onQueryTerminated(run.ended(error))
-    assert backend.values() == {"kinesis_query_failures_total copy": 1, "kinesis_query_running copy": 0}
-
-
-def test_other_queries(backend: Backend) -> None:
-    """Queries that do not read Kinesis are ignored, from their start to their end."""
-    run = Run()
-    backend.metrics.onQueryStarted(run.started())
-    backend.metrics.onQueryProgress(run.progressed(RATE_SOURCE))
-    backend.metrics.onQueryIdle(run.idle("2026-11-22T20:50:00.000Z"))
-    backend.metrics.onQueryTerminated(run.ended())
-    assert backend.values() == {}
-
-
-def test_an_idle_query(backend: Backend) -> None:
-    """A query without new records moves its time on, and nothing else: without it the lag would look old."""
-    run = Run()
-    backend.metrics.onQueryProgress(run.progressed(SOURCE))
-    before = backend.values()
-    backend.metrics.onQueryIdle(run.idle("2026-11-22T20:48:09.894Z"))
-    moved = {"kinesis_query_planned_timestamp_seconds copy": STARTED_S + 60}
-    assert backend.values() == pytest.approx({**before, **moved})
-
-
-def test_older_sparks(backend: Backend) -> None:
-    """On Spark 4.0 and 4.1 there is no lag, no retention and no count of losses. The rest is there."""
-    backend.metrics.onQueryProgress(Run().progressed(kinesis_source("orders")))
-    expected = {**BATCH, **TOTALS, "kinesis_query_running copy": 1.0}
-    for name in ("kinesis_lag_seconds", "kinesis_retention_seconds", "kinesis_data_losses_total"):
-        del expected[f"{name} copy orders"]
-    assert backend.values() == pytest.approx(expected)
-
-
-def test_a_source_of_several_streams(backend: Backend) -> None:
-    """Rows of a source of several streams share a label, because Spark counts them together. Lags do not."""
-    backend.metrics.onQueryProgress(Run().progressed(kinesis_source("teas", "orders", lags_ms={"a": 1000})))
-    values = backend.values()
-    assert values["kinesis_rows_total copy orders,teas"] == 86
-    assert values["kinesis_lag_seconds copy teas"] == values["kinesis_lag_seconds copy orders"] == 1
-
-
-def test_two_sources_of_one_stream(backend: Backend) -> None:
-    """
-    Each source counts its losses for itself. The lag of the stream is that of the source that is further behind. Rows and
-    rates are those of both.
-    """
-    run = Run()
-    behind = kinesis_source("orders", lags_ms={"a": 9000}, losses=5)
-    for _ in range(3):
-        report = run.progressed(behind, kinesis_source("orders", lags_ms={"a": 0}, losses=2))
-        backend.metrics.onQueryProgress(report)
-    values = backend.values()
-    assert values["kinesis_data_losses_total copy orders"] == 7
-    assert values["kinesis_lag_seconds copy orders"] == 9
-    assert values["kinesis_rows_total copy orders"] == 3 * 2 * 86
-    assert values["kinesis_input_rows_per_second copy orders"] == 2 * 43
-    assert values["kinesis_processed_rows_per_second copy orders"] == 2 * 5
-
-
 def test_what_the_next_report_lacks(backend: Backend) -> None:
     """A phase and a stream that the next report does not have show no old value. Totals stay."""
     run, other = Run(), Run("other")
@@ -240,18 +164,6 @@ def test_what_the_next_report_lacks(backend: Backend) -> None:
         "kinesis_input_rows_per_second copy orders",
         "kinesis_processed_rows_per_second copy orders",
     }
-
-
-def test_an_idle_query_after_a_restart(backend: Backend) -> None:
-    """A query that has read Kinesis counts as running from its next start on, also while its stream is idle."""
-    run = Run()
-    backend.metrics.onQueryProgress(run.progressed(SOURCE))
-    backend.metrics.onQueryTerminated(run.ended())
-    again = Run(id=run.id)
-    backend.metrics.onQueryStarted(again.started())
-    assert backend.values()["kinesis_query_running copy"] == 1
-    backend.metrics.onQueryIdle(again.idle("2026-11-22T20:48:09.894Z"))
-    assert backend.values()["kinesis_query_planned_timestamp_seconds copy"] == STARTED_S + 60
 
 
 def test_a_second_exporter_of_a_registry() -> None:

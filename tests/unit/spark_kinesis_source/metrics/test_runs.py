@@ -225,11 +225,34 @@ def test_a_report_without_its_kinesis_source() -> None:
     assert spark.values[RUNNING] == 0
 
 
+def test_a_failure_before_the_first_batch() -> None:
+    """A query that fails before it reports anything is counted if the error comes from our modules."""
+    spark = Spark()
+    for name, error in (("copy", OURS), ("rate", "Table s3://lake/kinesis_archive not found")):
+        run = Run(name)
+        spark.start(run)
+        spark.end(run, error)
+    assert spark.values == {FAILURES: 1, RUNNING: 0}
+
+
+def test_what_older_sparks_do_not_report() -> None:
+    """On Spark 4.0 and 4.1 there is no lag, no retention and no count of losses. The rest is there."""
+    older, newer = Spark(), Spark()
+    older.report(Run(), kinesis_source("orders"))
+    newer.report(Run())
+    missing = {key.split()[0] for key in newer.values.keys() - older.values.keys()}
+    assert missing == {"kinesis_lag_seconds", "kinesis_retention_seconds", "kinesis_data_losses_total"}
+
+
 def test_a_source_that_drops_out_of_a_report() -> None:
-    """Losses belong to the place of the source in Spark's list, so that a source that drops out changes no other's."""
+    """
+    Losses belong to the place of the source in Spark's list, so that a source that drops out changes no other's. The lag of a
+    stream is that of its source that is further behind.
+    """
     spark, run = Spark(), Run()
-    first = kinesis_source("orders", lags_ms={"a": 0}, losses=5)
+    first = kinesis_source("orders", lags_ms={"a": 9000}, losses=5)
     second = kinesis_source("orders", lags_ms={"a": 0}, losses=2)
     for sources in ((first, second), ({"endOffset": None}, second), (first, second)):
         spark.report(run, *sources)
     assert spark.values["kinesis_data_losses_total copy orders"] == 7
+    assert spark.values[LAG] == 9

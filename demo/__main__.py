@@ -4,7 +4,7 @@ Run stream to Spark to stream, while shards split and merge and queries restart,
     python3 noxfile.py -s demo
     python3 noxfile.py -s demo -- --short
 
-The exit status is 1 if a record was counted twice or not at all, or is not in the second stream as it was put.
+The exit status is 1 if a record was not counted exactly once, or is not in the second stream as it was put.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class Counts:
     """
     Counts per key and window, and all records. Thread-safe.
 
-    The producer adds each record that Kinesis acknowledged. The counting query reports its totals after each batch: a batch
-    that runs twice reports the same totals twice, and a record that is read twice makes a total too high.
+    The producer adds each record that Kinesis acknowledged. The counting query reports its totals after each batch. A batch that
+    runs twice reports the same totals twice. A record that is read twice makes a total too high.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """
 A Markdown extension for links from a page to a file of the repository that is not a page, such as a test.
 
-On GitHub the relative link works. The site does not have the file: the link leads to the repository if `repo_url` is set in
-zensical.toml, and becomes plain text if it is not.
+On GitHub the relative link works. The site does not have the file. If `repo_url` is set in zensical.toml, the link leads to the
+repository. Otherwise it becomes plain text.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Makes the data source known to Spark, which imports every module whose name starts with `pyspark_`.
 
 Spark does this for any Python data source, in a separate process. So this module imports nothing of the package until the
-data source is used. It also has to be valid in a Python that is too old for the package: an error in one of these modules
-hides every data source from Spark.
+data source is used. It must also be valid in a Python that is too old for the package. An error in one of these modules hides
+every data source from Spark.
 """
 
 from __future__ import annotations

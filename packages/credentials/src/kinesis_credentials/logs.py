@@ -10,7 +10,7 @@ shows the facts in the message. A handler for structured logs, such as that of S
 The environment variable KINESIS_LOG_LEVEL shows events on the standard error as well. Spark runs most of our code in
 processes of its own, where no application configures logging.
 
-An error among the facts is shown without its advice: what to do is said where the error is raised, in the words of its user.
+An error among the facts is shown without its advice. The advice is shown where the error is raised, in the words of its interface.
 
 Each package declares its events in its module `events`.
 """

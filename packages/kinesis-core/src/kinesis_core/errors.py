@@ -239,8 +239,8 @@ class IteratorExpiredError(ServiceError):
 
 class ResourceInUseError(ServiceError):
     """
-    The resource is in use. The last subscription to the shard is less than 5 seconds ago, the consumer or table is being created
-    or deleted, or its name is taken.
+    The resource is in use. The last subscription to the shard was less than 5 seconds ago, or the consumer or table is being
+    created or deleted, or its name is taken.
 
     Wait for it, or choose another consumer or table.
     """

@@ -43,9 +43,9 @@ def freeze_heap() -> None:
     Exclude all live objects from garbage collection. Each task calls this; only the first tasks of a worker do it.
 
     Spark collects garbage between two tasks of a worker, and a collection visits every object of every imported
-    module. After this call it visits only newer objects, which saves time in every task. The cost: objects that are alive now
-    and become part of a reference cycle later are never freed, nor is garbage that was not collected yet. In a new worker that
-    is a few hundred objects. To collect them first takes 20 ms of CPU, and Spark collects before the second task itself.
+    module. After this call it visits only newer objects, which saves time in every task. The cost: garbage that was not collected
+    yet is never freed. The same holds for objects that later become part of a reference cycle. In a new worker that is a few
+    hundred objects. To collect them first takes 20 ms of CPU, and Spark collects before the second task itself.
     """
     global _tasks
     if _tasks < FREEZING_TASKS:
@@ -58,8 +58,8 @@ def forget_archives() -> None:
     Let Python forget the finders of modules in Spark's own archives. It makes new ones when it needs them, from what it has read.
 
     Spark invalidates all finders of a worker before each of its tasks. Python up to 3.12 then reads the table of contents of
-    `pyspark.zip` again for each package in it, and those of two more archives: 70 to 90 ms of CPU in every task. Spark's archives
-    stay the same while a worker runs. The finders of all other archives stay, because those may change.
+    `pyspark.zip` again for each package in it. It does the same for two more archives. This takes 70 to 90 ms of CPU in every
+    task. Spark's archives stay the same while a worker runs. The finders of all other archives stay, because those may change.
     """
     for path, finder in list(
         sys.path_importer_cache.items()

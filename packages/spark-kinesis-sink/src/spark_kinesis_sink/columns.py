@@ -50,8 +50,8 @@ def find_columns(schema: StructType, *, routes_rows: bool) -> Columns:
     `streamName`, which the rows of a source have, is ignored.
 
     Raises:
-        ColumnError: A column is missing, there are two of it, it has a type that the sink cannot write, or it is absent
-            and another column has a similar name.
+        ColumnError: A column is missing, occurs twice, or has a type that the sink cannot write. Or it is absent, and another
+            column has a similar name.
     """
     wanted = [DATA, PARTITION_KEY, EXPLICIT_HASH_KEY, *([STREAM_NAME] if routes_rows else [])]
     indexes = {name: _find(schema, name) for name in wanted}

@@ -1,8 +1,9 @@
 """
 `.format("kinesis")`: the classes that Spark calls.
 
-Each method imports what it needs. Spark passes a data source to up to five Python processes for one query: they create it, plan
-the read, plan each batch, and run the tasks. Each of them needs another part of the packages, and botocore alone takes 100 ms of CPU.
+Each method imports what it needs. Spark passes a data source to up to five Python processes for one query. They create the
+source, plan the read, plan each batch, and run the tasks. Each of them needs another part of the packages, and botocore alone
+takes 100 ms of CPU.
 """
 
 from __future__ import annotations

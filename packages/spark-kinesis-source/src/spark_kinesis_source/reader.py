@@ -1,8 +1,8 @@
 """
 The common part of the readers of `spark.readStream`, on the driver.
 
-Spark creates a reader in a separate process that lives as long as the query, and another in a process that pickles it for the
-tasks. So creating one makes no call. The planner, and botocore with it, is imported and opened when it is first needed.
+Spark creates a reader in a process that lives as long as the query. It creates another reader in a process that pickles it for
+the tasks. So creating one makes no call. The planner, and botocore with it, is imported and opened when it is first needed.
 """
 
 from __future__ import annotations

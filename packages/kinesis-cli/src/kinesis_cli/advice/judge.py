@@ -135,7 +135,7 @@ HOT_KEY = 0.5
 WORTH_A_SPLIT = 0.8
 """A split that leaves more than this in one half does not help."""
 MERGE_BELOW = 0.4
-"""Two shards are merged if their loads add up to less: half of what is hot, so that the next peak does not split them again."""
+"""Two shards are merged if the sum of their loads is less than this. It is half of a hot load, so that the next peak does not split them again."""
 COLD = 0.2
 GOAL = 0.6
 """The load that a new number of shards aims at."""

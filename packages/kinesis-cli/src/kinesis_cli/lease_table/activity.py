@@ -16,8 +16,8 @@ FRESH_S = 60.0
 
 LEAST_WATCH_S = 3.5
 """
-A shorter watch may see no renewal of a worker that runs: by default it renews its leases every 3.3 s, a third of the 10 s for which
-they are valid.
+A shorter watch may see no renewal of a running worker. By default a worker renews its leases every 3.3 s, which is a third of the
+lease duration.
 """
 _PERIOD_S = 0.5
 

@@ -47,8 +47,8 @@ def reset(lease: Lease, checkpoint: LeaseCheckpoint) -> Change:
 
     An owner that runs would take a counter that is one higher for its own renewal, whose response was lost, and continue.
 
-    What the owner noted beside its old checkpoint goes as well: a checkpoint in two phases, a batch that was handed out, and two times
-    that belong to the old position.
+    The change also removes what belongs to the old checkpoint: a checkpoint in two phases, a batch that was handed out, and two
+    times.
     """
     return Change(
         lease,

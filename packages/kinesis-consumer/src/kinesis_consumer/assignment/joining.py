@@ -1,5 +1,5 @@
 """
-How a worker joins its group: once it is certain that no worker of an older KCL runs, and no other process with its own name.
+How a worker joins its group: after a check that no worker of an older KCL runs, and no other process has its name.
 
 A worker that was stopped or killed leaves its name in its leases. Only the counters of the leases tell it from one that runs. So these
 leases are watched for as long as a lease is valid.

@@ -17,8 +17,8 @@ from kinesis_core.reading import UserRecord, user_records
 @frozen
 class BatchId:
     """
-    Identifies the records of a batch. The same batch has the same id after a crash and in any worker, whether the worker was
-    opened with the stream's name or its ARN.
+    Identifies the records of a batch. The same batch has the same id after a crash and in any worker. It does not matter whether
+    the worker was opened with the stream's name or its ARN.
 
     As text it is one line: `orders:shardId-000000000000:4966...:4967...`.
     """

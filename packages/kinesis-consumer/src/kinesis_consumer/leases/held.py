@@ -30,8 +30,8 @@ class HeldLease:
     It is valid for the lease duration, counted by this process's clock from when the last successful write was *sent*. Other
     workers count from when they saw that write, which is later. So this worker stops before another one may begin.
 
-    Its lock is the lock of its shard, which the reader of the shard uses, too. Writes are made one at a time, each in a turn, and the
-    lock is free during them: a thread that only reads the state of a shard never waits for a store.
+    Its lock is the lock of its shard, which the reader of the shard uses, too. Writes are made one at a time, each in a turn. The
+    lock is free during a write, so a thread that only reads the state of a shard never waits for a store.
     """
 
     _state: LeaseState

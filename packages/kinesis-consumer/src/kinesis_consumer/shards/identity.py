@@ -1,7 +1,7 @@
 """
 Whether the leases in a table are those of the group that is opened: of its streams, and with their names if it has several.
 
-A stream that was deleted and created again has shards of the same ids, and none of the positions in the leases is one of it.
+A stream that was deleted and created again has shards with the same ids. But no position in the leases belongs to the new stream.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
         shard = listing.get(lease.shard_id)
         if shard is not None and lease.hash_range != (shard.hash_start, shard.hash_end):
             raise StreamRecreatedError(
-                f"The lease of {lease.shard_id} has other hash keys than the shard: the stream was deleted and created again since the "
-                "lease was made, and the leases do not apply to it.",
+                f"The lease of {lease.shard_id} has other hash keys than the shard. The stream was deleted and created again "
+                "after the lease was created. The leases do not apply to the new stream.",
                 advice=Advice.START_ANEW,
                 stream=name,
             )
@@ -89,10 +89,11 @@ def verify_naming(leases: Collection[Lease], *, named: bool) -> None:
         )
     if named:
         raise GroupStateError(
-            f"The table has the leases of a group with one stream, such as {others[0]}, and the group is opened with several streams, "
-            "whose leases name the stream. Open it with its one stream, and a group with another application name for each further "
-            "stream. To read all of them in one group, stop this one, and open a group with another application name, and with "
-            "`start` at a time before the stop: it delivers the records since then again."
+            f"The table has the leases of a group with one stream, such as {others[0]}. But the group is opened with several "
+            "streams, whose leases name the stream. Open it with its one stream, and a group with another application name for "
+            "each further "
+            "stream. To read all of them in one group, stop this group. Then open a group with another application name, and "
+            "with `start` at a time before the stop. It delivers the records since then again."
         )
     raise GroupStateError(
         f"The table has the leases of a group with several streams, such as {others[0]}, and was empty when this worker was opened with "

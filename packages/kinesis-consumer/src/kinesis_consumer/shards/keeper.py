@@ -58,8 +58,8 @@ class LeaseKeeper:
     """
     Creates the leases that streams lack. Only the leader runs it, with the leases of a scan that has just been made.
 
-    A stream without any lease gets its first ones at once. Later a lease is created only if the leases leave hash keys uncovered, three
-    looks in a row: so nothing is created by a scan or a listing of a bad moment.
+    A stream without any lease gets its first ones at once. Later a lease is created only if three checks in a row find hash keys
+    without a lease. So one stale scan or listing creates no lease.
     """
 
     table: ItemTable

@@ -1,8 +1,8 @@
 """
 Which leases a stream lacks: those of its first shards when a group begins, and those that got lost later.
 
-The lease of every other shard is made when its parents end. So a shard waits for its parents, and no shard is read twice: the
-ancestors of a shard that has a lease were read, or were left out when the group began.
+The lease of every other shard is made when its parents end. So a shard waits for its parents, and no shard is read twice. The
+ancestors of a shard with a lease were read, or were left out when the group began.
 
 Source: HierarchicalShardSyncer of the KCL 2.7 and 3.5
 """

@@ -1,8 +1,9 @@
 """
 A file of SQLite that processes on one machine share: its connection, its transactions and its errors.
 
-SQLite forbids a child process to use, or even to close, a connection of its parent, and a new connection of the child goes wrong
-beside an inherited one. So no connection outlives a fork: it is closed before, and both processes open their own when they need one.
+SQLite forbids a child process to use, or even to close, a connection of its parent. A new connection of the child also fails
+beside an inherited one. So no connection outlives a fork: it is closed before, and both processes open their own when they need
+one.
 
 Source: https://www.sqlite.org/howtocorrupt.html, section 2.6
 """

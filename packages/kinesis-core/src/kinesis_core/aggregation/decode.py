@@ -49,9 +49,8 @@ MAGIC = b"\xf3\x89\x9a\xc2"
 DIGEST_BYTES = 16
 MAX_KEY_GROWTH = 200
 """
-How many times the size of an aggregate the partition keys of its user records may have together: many of them may refer to
-one long key. So a page of 10 MiB stays below the 2 GiB of a column in Arrow. Aggregates whose keys Kinesis would accept
-are far below.
+The maximum size of all partition keys of an aggregate, as a multiple of its own size. Many user records may refer to one long
+key. So a page of 10 MiB stays below the 2 GiB of a column in Arrow. Aggregates whose keys Kinesis would accept are far below.
 """
 
 _PARTITION_KEY = 0x0A  # field 1, length-delimited
@@ -122,9 +121,9 @@ def unpack(data: bytes) -> UserRecords | None:
     As in the KCL, an empty message is a plain record, and a message with tables but without records has no user
     records. Unlike the KCL, user records that belong to another shard are returned.
 
-    An aggregate is left whole, None is returned, if its message is damaged outside of user records, or if keys would take
-    much more memory than it: see `MAX_KEY_GROWTH`. Time and memory are bounded by the size of *data*: sizes and counts
-    found in it reserve nothing.
+    Returns None, and leaves the aggregate whole, if its message is damaged outside of user records. The same holds if its keys
+    would take too much memory: see `MAX_KEY_GROWTH`. Time and memory are bounded by the size of *data*: sizes and counts found in
+    it reserve nothing.
     """
     if not is_aggregate(data):
         return None

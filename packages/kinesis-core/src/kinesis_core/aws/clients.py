@@ -117,8 +117,8 @@ def tables_client(
 
     Raises:
         CredentialsError: There are no credentials.
-        OptionError: Kinesis is on this machine, DynamoDB is at AWS, and no setting says so: a local try would make a table in an
-            account, or wait for a network that is not there.
+        OptionError: Kinesis is on this machine, but DynamoDB would be at AWS, and no setting says so. A local test would create a
+            table in an account, or would wait for a missing network.
     """
     client = make_client(connection, "dynamodb", endpoint_url, read_timeout_s, region=region)
     is_chosen = endpoint_url is not None or os.environ.get(_TABLES_URL)

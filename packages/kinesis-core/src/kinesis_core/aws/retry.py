@@ -10,10 +10,10 @@ There are four kinds of errors:
 * Any other error does not pass by waiting. It is raised at once.
 
 A failing call ends when its retries are used up and no call on the stream has succeeded for `RetryPolicy.outage_timeout_s`.
-The number of retries alone is the wrong limit: if a fifth of all attempts fail, six in a row fail once in 16,000 calls, and
-a query makes more calls than that in an hour. A minute holds about fifteen attempts, which all fail once in
-30,000,000,000 calls. A call that fails while others succeed ends after two minutes. Once an outage has lasted a minute, further
-calls end after their retries alone. So do calls before the first success of all: a wrong endpoint is reported early.
+The number of retries alone is the wrong limit. If a fifth of all attempts fail, six in a row fail once in 16,000 calls. A query
+makes more calls in an hour. A minute holds about fifteen attempts, which all fail once in 30,000,000,000 calls. A call that fails
+while others succeed ends after two minutes. Once an outage has lasted a minute, further calls end after their retries alone. So
+do calls before the first success of all: a wrong endpoint is reported early.
 
 Retries are paid from a budget, so that many threads do not multiply the load on a service that is down.
 """

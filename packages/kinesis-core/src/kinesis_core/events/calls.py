@@ -111,8 +111,8 @@ CALLS = (
         "WARNING",
         "driver, task",
         "Kinesis has refused three or more calls on the shard, and none was accepted for a minute or longer. If a query plans "
-        "or reads, its lag grows, and the query may look idle: let the other consumers poll less often, or use enhanced "
-        "fan-out. If rows are written, other producers use up the shard's quota: add shards, or run fewer producers at once.",
+        "or reads, its lag grows, and it may look idle. Let the other consumers poll less often, or use enhanced fan-out. If "
+        "rows are written, other producers use up the shard's quota: add shards, or run fewer producers at once.",
         {
             "stream": "",
             "shard": "",

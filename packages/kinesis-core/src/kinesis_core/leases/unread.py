@@ -1,9 +1,10 @@
 """
 Where a KCL continues in a shard that was not read yet, if reading begins at a time: after the last record before that time.
 
-A query begins at a time if the user gives one, at LATEST in a shard without new records, and at TRIM_HORIZON a little after the
-oldest record. The checkpoint then is the last record that arrived before, so that a KCL neither repeats what was there nor skips
-what comes. Where the shard has no such record, it is TRIM_HORIZON: all of its records must be read.
+A query begins at a time in three cases: the user gives a time, the start is LATEST and a shard has no new records, or the start
+is TRIM_HORIZON, a little after the oldest record. The checkpoint then is the last record that arrived before, so that a KCL
+neither repeats what was there nor skips what comes. Where the shard has no such record, it is TRIM_HORIZON: all of its records
+must be read.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
 When a batch is planned and when it is returned: ahead of time where planning takes a while, later where a batch is small.
 
-A query that plans a batch, processes it and plans the next one waits for every plan: two seconds where a thousand busy shards
-are planned. But the end of a plan is a real record, exact whenever it was found, and the end of a batch is the start of the next.
-A plan made ahead has one cost: records that come after it wait for one batch more. So it is made just in time, and an old one is
-made again. A budget bounds how long a query waits. So it ends no plan that is made ahead, until the query asks for it.
+A query that plans a batch, processes it and then plans the next batch waits for every plan. With a thousand busy shards it waits
+two seconds. But the end of a plan is a real record. It is exact whenever it was found, and the end of a batch is the start of the
+next one. A plan made ahead has one cost: records that come after it wait for one batch more. So it is made just in time, and an
+old one is made again. A budget bounds how long a query waits. So it ends no plan that is made ahead, until the query asks for it.
 
 At a trickle, every plan finds a record or two, and a query runs one small batch after the other. Each costs Spark the same,
 whatever it holds. A gate lets a batch through when about as many records wait as the user wants, or when one has waited for

@@ -40,8 +40,8 @@ log = get_logger("kinesis_core")
 NO_LIMITS = Shares({}, Limits())
 TOGETHER_S = 0.5
 """
-In a run that ends at targets, a shard that can be read this soon after the first one is planned with it: another batch takes
-longer.
+In a run that ends at targets, a shard that can be read this soon after the first one is planned with it, because another batch
+takes longer.
 """
 LONG_HOURS = 6.0
 """A quarter of the shortest retention. Such a batch takes long, and its first records may expire before it is done."""

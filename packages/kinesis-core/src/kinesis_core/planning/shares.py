@@ -1,5 +1,5 @@
 """
-How much of each shard a batch may take: what a shard holds by the records seen last, and its share in the limits of a whole batch.
+How much of each shard a batch may take: the estimated records of the shard, and its share in the limits of a whole batch.
 
 What one shard does not need goes to the others. What a shard needs is a guess, by what its last plan saw. A wrong guess changes how
 much of a shard is in this batch and how much in the next one. It never makes the batch larger, because all shares together are the

@@ -2,8 +2,8 @@
 Skew: how far the shards of a batch are apart in time.
 
 Spark's watermark follows the latest time in a batch, and drops rows that come later with an earlier time. Where a limit ends one
-shard hours before its tip, the others must not go far beyond the time that it has reached. So all shards of a batch, over all
-streams, end by the time of the one that got least far, plus the skew that the user allows.
+shard hours before its tip, the others must not go far beyond the time that it has reached. So a batch ends at about the same time
+in all shards of all streams: the time that the slowest shard has reached, plus the skew that the user allows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from kinesis_core.shards import VISIT_PAGES
 
 HELD_S = 60.0
 """
-How long a shard that brings no records holds the others at the time that it has reached: its calls may be refused, or it is in a
-gap. Throttles in a row end sooner as a rule.
+How long a shard without records holds the others at the time that it has reached. Its calls may be refused, or it is in a gap.
+Throttles in a row end sooner as a rule.
 """
 
 
@@ -139,9 +139,9 @@ class Skew:
         """
         Return *draft* without the records that arrived after *until_ms*.
 
-        A shard that is *holding* the others by that time keeps its end if no record would be left: its arrival times are out of
-        order, and it would hold itself for ever.
-        Also return the shards whose end could not be found, as `_behind` does: they are left for the next plan.
+        A shard that is *holding* the others at that time keeps its end if it would otherwise have no record. Its arrival times
+        are out of order, and it would hold itself for ever. Also return the shards whose end could not be found, as `_behind`
+        does: they are left for the next plan.
         """
         planner, unknown = self.streams[name], dict[str, float]()
         late = [s for s, end in draft.ends.items() if latest_ms(end) > until_ms]

@@ -79,7 +79,7 @@ def _oldest_not_about_to_leave(planner: StreamPlanner) -> Cut:
     """
     Return the start of a read from the oldest record: the earliest time whose records do not expire before they can be read.
 
-    On a stream that is older than its retention, a batch that starts at the very oldest record cannot be read: the record expires
+    On a stream that is older than its retention, a batch that starts at the oldest record cannot be read. This record expires
     while the batch is planned and its tasks start.
     """
     margin_ms = int(planner.settings.trim_horizon_margin_s * 1000)
@@ -261,7 +261,7 @@ def verify_record(planner: StreamPlanner, shard_id: str, cut: At | After) -> Sha
     """
     Return the offset at the record that *cut* names, with its arrival time or another time that the first plan can judge by.
 
-    The number need not be that of a record, as long as the shard still has an older one: then no record after it is lost. Where
+    The number need not belong to a record if the shard still has an older record: then no record after the number is lost. Where
     nothing is left, records after it may have come and gone, unless the stream is too young for that.
 
     Raises:

@@ -321,8 +321,8 @@ class StreamPlanner:
 
     def _ended(self, draft: Draft) -> set[str]:
         """
-        Return the shards that end in a batch, and those that were found ended and whose parents are finished after it: a plan may
-        have looked beyond unread ones.
+        Return the shards that end in a batch, and ended shards whose parents are finished after it. A plan may have looked beyond
+        unread shards.
         """
         start, ends = draft.start, draft.ends
         passed, found = {s for s, end in ends.items() if end.cut == ShardEnd()}, self.states.ended(start)

@@ -276,8 +276,8 @@ class RecordAccumulator:
 def _recreated(stream: str, written: int) -> PutError:
     """Return the error for a recreated stream, after *written* user records were written since the last flush."""
     return PutError(
-        f"Stream {stream} was deleted and recreated while it was written to. {written} user records written since the "
-        "last flush went to the deleted stream, or to shards of the new stream that do not own their keys.",
+        f"Stream {stream} was deleted and recreated while it was written to. {written} user records of the time since the last "
+        "flush went to the deleted stream, or to wrong shards of the new stream.",
         {"StreamRecreated": written},
         advice=Advice.WRITE_AGAIN,
         stream=stream,

@@ -108,10 +108,9 @@ class Dispatcher:
     """
     The calls of one producer. The caller makes sure that one thread at a time uses it.
 
-    Aggregates must not go to a shard that does not own their keys, so the open shards are listed before the first
-    aggregates after a flush or a silence. ListShards shows a recreated stream if its shards have other hash keys, and only
-    then it matters. Comparing the creation time would cost a DescribeStreamSummary: all producers of an account share 20 of
-    them a second.
+    Aggregates must not go to a shard that does not own their keys. So the open shards are listed before the first aggregates
+    after a flush or a pause. ListShards shows a recreated stream if its shards have other hash keys, and only then it matters.
+    Comparing the creation time would cost a DescribeStreamSummary: all producers of an account share 20 of them a second.
     """
 
     accumulator: RecordAccumulator

@@ -84,8 +84,8 @@ def random_keys(rng: random.Random) -> Iterator[str]:
     """
     Yield partition keys without end, for records that have no key.
 
-    Each key is used several times: an aggregate stores a key once for all its user records, and the hash of a known
-    key is not computed again.
+    Each key is used several times. An aggregate stores a key once for all its user records. The hash of a known key is not
+    computed again.
     """
     while True:
         pool = [f"{rng.getrandbits(64):0{_RANDOM_KEY_CHARS}x}" for _ in range(_POOL)]

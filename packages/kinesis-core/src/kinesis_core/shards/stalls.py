@@ -20,7 +20,7 @@ LONGEST_S = 600.0
 LOG_EVERY_S = 60.0
 """The time between two warnings of one stall."""
 STEP_S = 60.0
-"""What one look adds to the time at most: two short stalls an hour apart, at the time of two plans, are not one of an hour."""
+"""The maximum time that one check adds: two short stalls an hour apart, at the time of two plans, are not one stall of an hour."""
 NO_PROGRESS = "NoProgress"
 """The code of the error."""
 

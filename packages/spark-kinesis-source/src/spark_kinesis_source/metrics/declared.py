@@ -1,8 +1,8 @@
 """
 The metrics, declared once for all exporters.
 
-A name is OpenTelemetry's. Prometheus' name follows from name, unit and kind by the rules that OpenTelemetry has for it, so that
-dashboards and alert rules fit both ways into Prometheus.
+A name is OpenTelemetry's. Prometheus' name follows from name, unit and kind by the rules of OpenTelemetry. So dashboards and
+alert rules fit both exporters.
 Source: https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
 """
 

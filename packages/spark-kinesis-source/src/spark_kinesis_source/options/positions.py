@@ -23,9 +23,9 @@ STARTING_POSITION = POSITIONS.option(
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
         'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '
         'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. `{"kclApplication": "billing"}` continues '
-        "where an application of the KCL stopped, or a receiver of Spark's DStreams, which is one: its lease table is read when "
-        'the query starts for the first time. `"region"` in it is the region of the table, and it can have positions of shards as '
-        "well. The checkpoint files of the awslabs and qubole connectors are also accepted."
+        "where a KCL application stopped. A receiver of Spark's DStreams is a KCL application, too. Its lease table is read when "
+        'the query starts for the first time. `"region"` in this JSON is the region of the table. It can have positions of shards '
+        "as well. The checkpoint files of the awslabs and qubole connectors are also accepted."
     ),
     parser=_START,
     default_text=f"{_START.show(STREAMING_START)} for a streaming query, {_START.show(BATCH_START)} for a batch read",
@@ -33,8 +33,8 @@ STARTING_POSITION = POSITIONS.option(
 ENDING_POSITION = POSITIONS.option(
     name="endingPosition",
     meaning=(
-        "Where a batch read ends, in the forms of `startingPosition`; not before its start, and not in the future. `LATEST` is the newest record at the time when Spark plans "
-        "the read. A streaming query ignores this option."
+        "Where a batch read ends, in the forms of `startingPosition`. The end must not be before the start, nor in the future. "
+        "`LATEST` is the newest record at the time when Spark plans the read. A streaming query ignores this option."
     ),
     parser=ending_position(),
     default=Latest(),

@@ -51,8 +51,8 @@ class DirectTransport:
 
     def exchange(self, request: AWSPreparedRequest, *, is_changed: bool = False) -> HttpResponse | None:
         """
-        Return the response, or None before anything is sent: there is no open connection, or a hook has put something into the
-        request that botocore must judge.
+        Return the response. Return None before anything is sent if there is no open connection, or if a hook has changed the
+        request in a way that only botocore handles.
 
         Raises:
             botocore.exceptions.HTTPClientError: The connection broke off, timed out, or the response is malformed.

@@ -2,8 +2,8 @@
 Arrow arrays from Python values, for short ones without pandas.
 
 `pyarrow.array` and `pyarrow.scalar` import pandas, if it is installed, to learn whether they were given something of pandas. In a
-new worker that takes 150 ms of CPU, and `pyarrow.compute` takes 40 ms more: as long as everything else that a task does for one
-record. So arrays of up to `FEW` values are made from their buffers. For longer ones `pyarrow.array` takes less time per value.
+new worker that takes 150 ms of CPU, and `pyarrow.compute` takes 40 ms more. All other work of a task for one record takes as
+long. So arrays of up to `FEW` values are made from their buffers. For longer ones `pyarrow.array` takes less time per value.
 """
 
 from __future__ import annotations

@@ -16,14 +16,13 @@ import botocore.serialize
 import botocore.session
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_credentials import StaticKeys
 from kinesis_emulator.wire_formats import JSON, BodyFormat
 from tests.bench.accepting_api import AcceptingApi
 from tests.bench.bench_decode import STREAM, aws_kinesis_agg, random_payloads
 from tests.bench.canned import CannedResponses, CannedStream, number_at
 from tests.bench.harness import Row, measure, one_core, show
 from tests.bench.server import serving, trusted_certificate
-from tests.support.streams import make_client
+from tests.support.streams import connection_to, make_client
 
 SHARDS = 4
 KEYS = 50
@@ -84,10 +83,7 @@ def _write(endpoint_url: str, size_bytes: int, target: float | None, connections
     data, keys = _rows(size_bytes)
     boto = make_client(endpoint_url)
     settings = ProducerSettings(aggregation_enabled=False, max_connections=connections)
-    invented = StaticKeys("invented", "invented")
-    with Producer.open(
-        STREAM, region="us-east-1", endpoint_url=endpoint_url, credentials=invented, settings=settings
-    ) as producer:
+    with Producer.open(STREAM, **connection_to(endpoint_url), settings=settings) as producer:
 
         def ours() -> int:
             producer.put_columns(data, keys)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kinesis_core import PlanSettings, ReadSettings, Stream, WireFormat
-from kinesis_credentials import StaticKeys
 from kinesis_emulator import ManualClock, wire_formats
 from tests.bench.canned import CannedResponses, CannedStream, canned_kinesis, number_at
 from tests.bench.server import trusted_certificate
+from tests.support.streams import connection_to
 
 Json = dict[str, Any]
 SHARD = "shardId-000000000001"
@@ -60,9 +60,7 @@ def test_a_canned_stream_is_read_to_its_tip(user_records: int, wire_format: Wire
         canned_kinesis(canned) as kinesis,
         Stream.open(
             canned.name,
-            region=canned.region,
-            endpoint_url=kinesis.endpoint_url,
-            credentials=StaticKeys("AKIAEXAMPLE", "example-secret"),
+            **connection_to(kinesis.endpoint_url),
             plan=PlanSettings(min_fetch_period_s=0.0),
             read=ReadSettings(min_fetch_period_s=0.0),
             wire_format=wire_format,
@@ -113,12 +111,7 @@ def test_calls_are_counted_and_take_their_time_over_https() -> None:
     with (
         trusted_certificate() as tls,
         canned_kinesis(CannedStream(records=10), latency_s=0.05, tls=tls) as kinesis,
-        Stream.open(
-            "orders",
-            region="us-east-1",
-            endpoint_url=kinesis.endpoint_url,
-            credentials=StaticKeys("AKIAEXAMPLE", "example-secret"),
-        ) as stream,
+        Stream.open("orders", **connection_to(kinesis.endpoint_url)) as stream,
     ):
         started_s = time.monotonic()
         assert len(list(stream.read("TRIM_HORIZON").records())) == 10

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, TypeVar
@@ -15,6 +17,32 @@ class QuietHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+class ForwardingHandler(QuietHandler):
+    """Passes each POST on, and its response back."""
+
+    protocol_version = "HTTP/1.1"
+
+    def route(self, body: bytes) -> tuple[str, str]:
+        """Return the host and the path to which a request goes."""
+        raise NotImplementedError
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        host, path = self.route(body)
+        kept = {name: value for name, value in self.headers.items() if not name.startswith("Proxy-")}
+        with closing(http.client.HTTPConnection(host)) as upstream:
+            upstream.request("POST", path, body, kept)
+            response = upstream.getresponse()
+            said = response.read()
+        self.send_response(response.status)
+        for name, value in response.getheaders():
+            if name.lower() not in ("content-length", "connection", "transfer-encoding"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
 
 
 class LocalHttp:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
 
-from support.local_http import LocalHttp, QuietHandler
+from support.local_http import ForwardingHandler, LocalHttp
 
 
 @frozen
@@ -29,26 +28,11 @@ class RecordingProxy(LocalHttp):
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         proxy = self
 
-        class Handler(QuietHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
+        class Handler(ForwardingHandler):
+            def route(self, body: bytes) -> tuple[str, str]:  # noqa: ARG002 # of any request
                 proxy._note(self)
-                body = self.rfile.read(int(self.headers["Content-Length"]))
                 url = urlsplit(self.path)
-                upstream = http.client.HTTPConnection(url.netloc)
-                kept = {name: value for name, value in self.headers.items() if not name.startswith("Proxy-")}
-                upstream.request("POST", url.path or "/", body, kept)
-                response = upstream.getresponse()
-                said = response.read()
-                upstream.close()
-                self.send_response(response.status)
-                for name, value in response.getheaders():
-                    if name.lower() not in ("content-length", "connection"):
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
+                return url.netloc, url.path or "/"
 
             def do_CONNECT(self) -> None:
                 proxy._note(self)

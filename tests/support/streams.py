@@ -10,6 +10,8 @@ from typing import Any
 import botocore.session
 from attrs import define, field, frozen
 
+from kinesis_credentials import StaticKeys
+
 from .waiting import wait_until
 
 KEY_ID, SECRET = "AKIAEXAMPLE", "example-secret"
@@ -25,6 +27,11 @@ def make_client(endpoint_url: str, region: str = REGION) -> Any:
         aws_access_key_id=KEY_ID,
         aws_secret_access_key=SECRET,
     )
+
+
+def connection_to(endpoint_url: str) -> dict[str, Any]:
+    """Return the arguments with which `Stream.open`, `Producer.open` and `ConsumerGroup.open` reach a server."""
+    return {"region": REGION, "endpoint_url": endpoint_url, "credentials": StaticKeys(KEY_ID, SECRET)}
 
 
 @frozen

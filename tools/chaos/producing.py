@@ -15,8 +15,7 @@ import uuid
 from pathlib import Path
 
 from kinesis_core import KinesisError, Producer, ProducerSettings
-from kinesis_credentials import StaticKeys
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import connection_to
 
 KEYS = [f"key-{number:02}" for number in range(48)]
 PERIOD_S = 0.4
@@ -55,10 +54,7 @@ def _put(producer: Producer | None, endpoint_url: str, stream: str, data: list[b
 
 
 def _open(endpoint_url: str, stream: str) -> Producer:
-    credentials = StaticKeys(KEY_ID, SECRET)
-    return Producer.open(
-        stream, region=REGION, endpoint_url=endpoint_url, credentials=credentials, settings=_SETTINGS
-    )
+    return Producer.open(stream, **connection_to(endpoint_url), settings=_SETTINGS)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ from hashlib import md5
 from attrs import define, field
 
 from kinesis_core import Producer, ProducerSettings, Stream
-from kinesis_credentials import StaticKeys
-from support.streams import KEY_ID, REGION, SECRET, StreamUnderTest
+from support.streams import StreamUnderTest, connection_to
 from tools.consumer_chaos.journal import position_of
 from tools.consumer_chaos.verdict import StoredRecord
 from tools.consumer_chaos.worker import STREAM
@@ -44,7 +43,10 @@ class Load:
 
     def __attrs_post_init__(self) -> None:
         self._stream = StreamUnderTest(self.endpoint_url, STREAM, SHARDS)
-        self._producers = [self._open(settings) for settings in (_AGGREGATED, _PLAIN)]
+        connection = connection_to(self.endpoint_url)
+        self._producers = [
+            Producer.open(STREAM, **connection, settings=settings) for settings in (_AGGREGATED, _PLAIN)
+        ]
 
     def write(self, count: int) -> None:
         """Write further records, and wait until they are in the stream."""
@@ -69,9 +71,7 @@ class Load:
 
     def read(self) -> Iterator[StoredRecord]:
         """Yield all user records in the stream."""
-        stream = Stream.open(
-            STREAM, region=REGION, endpoint_url=self.endpoint_url, credentials=StaticKeys(KEY_ID, SECRET)
-        )
+        stream = Stream.open(STREAM, **connection_to(self.endpoint_url))
         ranges = self._stream.hash_ranges()
         for record in stream.read("TRIM_HORIZON").records():
             key = str(record.partition_key)
@@ -83,9 +83,3 @@ class Load:
         for producer in self._producers:
             producer.close()
         self._stream.client.close()
-
-    def _open(self, settings: ProducerSettings) -> Producer:
-        keys = StaticKeys(KEY_ID, SECRET)
-        return Producer.open(
-            STREAM, region=REGION, endpoint_url=self.endpoint_url, credentials=keys, settings=settings
-        )

@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 from kinesis_consumer import Batch, ConsumerGroup, GroupSettings, LeaseLostError
-from kinesis_credentials import StaticKeys
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import connection_to
 from tools.consumer_chaos.journal import Journal
 from tools.consumer_chaos.unkind import UnkindLeases
 
@@ -43,9 +42,7 @@ def main(endpoint_url: str, leases: str, journals: str, name: str) -> None:
         STREAM,
         APPLICATION,
         leases=UnkindLeases(leases, LEASE_DURATION_S, random.Random(f"{name} and its leases")),
-        region=REGION,
-        endpoint_url=endpoint_url,
-        credentials=StaticKeys(KEY_ID, SECRET),
+        **connection_to(endpoint_url),
         start="TRIM_HORIZON",
         settings=SETTINGS,
         worker=name,

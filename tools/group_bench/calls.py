@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from attrs import define, field
 
 from kinesis_emulator import EmulatorProcess
 from support.kcl.dynamodb_local import DynamoDbLocal
-from support.local_http import LocalHttp, QuietHandler
+from support.local_http import ForwardingHandler, LocalHttp
 from tools.group_bench.members import Group, Kind
 from tools.group_bench.streams import Trickle
 from tools.group_bench.waiting import wait_until
@@ -55,27 +54,14 @@ class CountingProxy(LocalHttp):
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         proxy, upstream = self, urlsplit(self.dynamodb_url).netloc
 
-        class Handler(QuietHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(ForwardingHandler):
             def handle(self) -> None:
                 with suppress(ConnectionError):  # workers are killed at the end
                     super().handle()
 
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+            def route(self, body: bytes) -> tuple[str, str]:
                 proxy._note(self.headers["X-Amz-Target"], body)
-                with closing(http.client.HTTPConnection(upstream)) as connection:
-                    connection.request("POST", self.path, body, dict(self.headers))
-                    response = connection.getresponse()
-                    said = response.read()
-                self.send_response(response.status)
-                for name, value in response.getheaders():
-                    if name.lower() not in ("content-length", "connection", "transfer-encoding"):
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
+                return upstream, self.path
 
         return Handler
 

@@ -21,8 +21,8 @@ from kinesis_emulator import EmulatorProcess
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.group_worker import GroupWorker
 from support.kcl.worker import KclOptions, KclWorker
-from support.streams import REGION, StreamUnderTest
-from tools.group_bench.streams import KEYS, fill
+from support.streams import StreamUnderTest, connection_to
+from tools.group_bench.streams import fill
 
 SHARDS = 4
 RECORD_BYTES = 200
@@ -74,9 +74,7 @@ class _Readers:
     def follow(self) -> float:
         stream = Stream.open(
             self.stream,
-            region=REGION,
-            endpoint_url=self.kinesis_url,
-            credentials=KEYS,
+            **connection_to(self.kinesis_url),
             plan=PlanSettings(min_fetch_period_s=0.0),
             read=ReadSettings(min_fetch_period_s=0.0, max_fetch_rate_bytes=UNLIMITED),
         )
@@ -124,9 +122,7 @@ class _Readers:
             self.stream,
             _new_name(),
             leases=leases,
-            region=REGION,
-            endpoint_url=self.kinesis_url,
-            credentials=KEYS,
+            **connection_to(self.kinesis_url),
             start="TRIM_HORIZON",
             settings=GroupSettings(max_fetch_rate_bytes=UNLIMITED),
         )

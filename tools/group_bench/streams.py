@@ -9,10 +9,8 @@ from threading import Event, Thread
 from attrs import define, field
 
 from kinesis_core import Producer, ProducerSettings
-from kinesis_credentials import StaticKeys
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import connection_to
 
-KEYS = StaticKeys(KEY_ID, SECRET)
 _AT_ONCE = 20_000
 
 
@@ -20,9 +18,7 @@ def fill(stream: str, kinesis_url: str, records: int, record_bytes: int, *, aggr
     """Put *records* user records with random keys, plain or in aggregates."""
     settings = ProducerSettings(aggregation_enabled=aggregate)
     data = b"x" * record_bytes
-    with Producer.open(
-        stream, region=REGION, endpoint_url=kinesis_url, credentials=KEYS, settings=settings
-    ) as producer:
+    with Producer.open(stream, **connection_to(kinesis_url), settings=settings) as producer:
         for first in range(0, records, _AT_ONCE):
             count = min(_AT_ONCE, records - first)
             producer.put_columns([data] * count, [uuid.uuid4().hex[:8] for _ in range(count)])

@@ -10,8 +10,7 @@ import json
 import sys
 
 from kinesis_consumer import ConsumerGroup, DynamoLeases
-from support.streams import REGION
-from tools.group_bench.streams import KEYS
+from support.streams import connection_to
 
 
 def main(application: str, stream: str, kinesis_url: str, dynamodb_url: str, name: str) -> None:
@@ -19,9 +18,7 @@ def main(application: str, stream: str, kinesis_url: str, dynamodb_url: str, nam
         stream,
         application,
         leases=DynamoLeases(endpoint_url=dynamodb_url),
-        region=REGION,
-        endpoint_url=kinesis_url,
-        credentials=KEYS,
+        **connection_to(kinesis_url),
         start="TRIM_HORIZON",
         worker=name,
     )

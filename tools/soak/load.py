@@ -12,10 +12,9 @@ from pyspark.sql import SparkSession, functions
 from pyspark.sql.streaming.query import StreamingQuery
 
 from kinesis_core.producing import Producer
-from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
 from support.python_starts import PatientQuery
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import connection_to
 from tools.soak.processes import look
 from tools.soak.verdict import Look
 
@@ -48,12 +47,7 @@ class Load:
     _last_batch: int = field(default=-1, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._producer = Producer.open(
-            "orders",
-            region=REGION,
-            endpoint_url=self.emulator.endpoint_url,
-            credentials=StaticKeys(KEY_ID, SECRET),
-        )
+        self._producer = Producer.open("orders", **connection_to(self.emulator.endpoint_url))
 
     @property
     def batches(self) -> int:
@@ -68,15 +62,12 @@ class Load:
         self._running = PatientQuery(writer.option("checkpointLocation", str(self.checkpoint)).start)
 
     def _options(self, stream: str) -> dict[str, Any]:
-        shared = {
-            "streamName": stream,
-            "endpointUrl": self.emulator.endpoint_url,
-            "region": REGION,
-            "awsAccessKeyId": KEY_ID,
-            "awsSecretKey": SECRET,
-        }
         reading = {"startingPosition": "TRIM_HORIZON", "minFetchPeriod": "20 ms"}
-        return shared | (reading if stream == "orders" else {})
+        return {
+            "streamName": stream,
+            **self.emulator.spark_options,
+            **(reading if stream == "orders" else {}),
+        }
 
     def run_round(self) -> None:
         """Put a round of records, and wait until the query has copied it."""

@@ -18,9 +18,8 @@ from kinesis_core import Stream
 from kinesis_core.planning import PlanSettings
 from kinesis_core.producing import Producer
 from kinesis_core.reading import ReadSettings
-from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import connection_to
 from support.waiting import wait_until
 from tools.soak.processes import DRIVER, EMULATOR, Holding, holding
 from tools.soak.verdict import Look, leaks
@@ -143,10 +142,7 @@ SCENARIOS = {
 
 def main(name: str) -> None:
     with EmulatorProcess({"orders": SHARDS}, shard_capacity_records=2 * RECORDS) as emulator:
-        keys = StaticKeys(KEY_ID, SECRET)
-        SCENARIOS[name](
-            emulator, {"endpoint_url": emulator.endpoint_url, "region": REGION, "credentials": keys}
-        )
+        SCENARIOS[name](emulator, connection_to(emulator.endpoint_url))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from kinesis_core import Producer, ProducerSettings, Stream, UserRecord
-from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
 from support.kcl.dynamodb_local import DynamoDbLocal, Item
 from support.kcl.event_process import EventProcess, EventProcessError
@@ -21,7 +20,7 @@ from support.kcl.group_worker import Delivered, GroupWorker
 from support.kcl.python_worker import PythonOptions, start_python
 from support.kcl.verdict import Verdict, judge
 from support.kcl.worker import PROGRAMS, KclOptions, KclWorker, Version
-from support.streams import KEY_ID, SECRET, StreamUnderTest
+from support.streams import StreamUnderTest, connection_to
 
 W = TypeVar("W", bound=GroupWorker)
 _names = itertools.count()
@@ -60,32 +59,22 @@ class KclApplication:
 
     def start(self, version: Version, worker: str = "worker", **options: Any) -> KclWorker:
         """Start a worker, and return at once. *options* are those of `KclOptions`."""
-        wanted = KclOptions(
-            version=version,
-            worker=worker,
-            **{
-                "application": self.name,
-                "stream": self.stream.name,
-                "kinesis_url": self.kinesis_url,
-                "dynamodb_url": self.dynamodb.endpoint_url,
-                **options,
-            },
-        )
+        wanted = KclOptions(version=version, **self._wanted(worker, options))
         return self._watched(KclWorker.start(wanted, self._log(worker)))
 
     def start_python(self, worker: str, **options: Any) -> GroupWorker:
         """Start a worker of this project, and return at once. *options* are those of `PythonOptions`."""
-        wanted = PythonOptions(
-            worker=worker,
-            **{
-                "application": self.name,
-                "stream": self.stream.name,
-                "kinesis_url": self.kinesis_url,
-                "dynamodb_url": self.dynamodb.endpoint_url,
-                **options,
-            },
-        )
-        return self._watched(start_python(wanted, self._log(worker)))
+        return self._watched(start_python(PythonOptions(**self._wanted(worker, options)), self._log(worker)))
+
+    def _wanted(self, worker: str, options: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "application": self.name,
+            "stream": self.stream.name,
+            "kinesis_url": self.kinesis_url,
+            "dynamodb_url": self.dynamodb.endpoint_url,
+            "worker": worker,
+            **options,
+        }
 
     def _watched(self, worker: W) -> W:
         """Let a worker have a last event with the leases that it left behind."""
@@ -105,9 +94,7 @@ class KclApplication:
         )
         with Producer.open(
             self.stream.name,
-            region=self.stream.region,
-            endpoint_url=self.kinesis_url,
-            credentials=StaticKeys(KEY_ID, SECRET),
+            **connection_to(self.kinesis_url),
             settings=settings,
         ) as producer:
             producer.put_columns([row.encode() for row in rows], [f"key-{int(row) % keys}" for row in rows])
@@ -116,12 +103,7 @@ class KclApplication:
 
     def stored(self) -> list[UserRecord]:
         """Return all user records in the stream, read without a group."""
-        with Stream.open(
-            self.stream.name,
-            region=self.stream.region,
-            endpoint_url=self.kinesis_url,
-            credentials=StaticKeys(KEY_ID, SECRET),
-        ) as stream:
+        with Stream.open(self.stream.name, **connection_to(self.kinesis_url)) as stream:
             return list(stream.read("TRIM_HORIZON").records())
 
     @contextmanager

@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from attrs import define, field, frozen
 
 from support.kcl.event_process import DEADLINE_S, Event, EventProcess
+from support.streams import REGION
+
+
+@frozen(kw_only=True)
+class WorkerOptions:
+    """A worker as a test wants it."""
+
+    application: str
+    """Also the name of the lease table."""
+    stream: str
+    """A name, or several as account:name:epoch, with commas between them."""
+    kinesis_url: str
+    dynamodb_url: str
+    worker: str = "worker"
+    """Its identifier. A worker that starts with the identifier of a dead one has the leases of that one at once."""
+    position: str = "TRIM_HORIZON"
+    """TRIM_HORIZON, LATEST, or AT_TIMESTAMP:<epoch in ms>."""
+    checkpoint: Literal["batch", "command", "never"] = "batch"
+    """After each batch; by `checkpoint()`, before a hand-over and an orderly end; or never. A shard's end always."""
+    paused: bool = False
+    """Process nothing before `resume()`."""
+
+    def arguments(self, **more: object) -> tuple[str, ...]:
+        values: dict[str, object] = {
+            "application": self.application,
+            "stream": self.stream,
+            "kinesis": self.kinesis_url,
+            "dynamodb": self.dynamodb_url,
+            "region": REGION,
+            "worker": self.worker,
+            "position": self.position,
+            "checkpoint": self.checkpoint,
+            "paused": self.paused,
+            **more,
+        }
+        return tuple(f"{name}={as_text(value)}" for name, value in values.items())
+
+
+def as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @frozen

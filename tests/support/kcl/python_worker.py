@@ -6,13 +6,11 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from attrs import frozen
 
 from support.kcl.event_process import EventProcess
-from support.kcl.group_worker import GroupWorker
-from support.streams import REGION
+from support.kcl.group_worker import GroupWorker, WorkerOptions
 
 PROGRAM = Path(__file__).with_name("group_process.py")
 QUICK_PYTHON: Mapping[str, float] = {
@@ -25,39 +23,13 @@ QUICK_PYTHON: Mapping[str, float] = {
 
 
 @frozen(kw_only=True)
-class PythonOptions:
-    """A worker as a test wants it."""
+class PythonOptions(WorkerOptions):
+    """At most one batch a shard is open."""
 
-    application: str
-    stream: str
-    kinesis_url: str
-    dynamodb_url: str
-    worker: str = "worker"
-    position: str = "TRIM_HORIZON"
-    checkpoint: Literal["batch", "command", "never"] = "batch"
-    """After each batch; by `checkpoint()`, before a hand-over and an orderly end; or never. At most one batch a shard is open."""
-    paused: bool = False
-    """Process nothing before `resume()`."""
     settings: Mapping[str, float] = QUICK_PYTHON
-
-    def arguments(self) -> list[str]:
-        values = {
-            "application": self.application,
-            "stream": self.stream,
-            "kinesis": self.kinesis_url,
-            "dynamodb": self.dynamodb_url,
-            "region": REGION,
-            "worker": self.worker,
-            "position": self.position,
-            "checkpoint": self.checkpoint,
-            "paused": str(self.paused).lower(),
-            "settings": json.dumps(self.settings),
-        }
-        return [f"{name}={value}" for name, value in values.items()]
 
 
 def start_python(options: PythonOptions, log: Path) -> GroupWorker:
     """Start a worker, and return at once."""
-    return GroupWorker(
-        options.worker, EventProcess([sys.executable, str(PROGRAM), *options.arguments()], log)
-    )
+    arguments = options.arguments(settings=json.dumps(options.settings))
+    return GroupWorker(options.worker, EventProcess([sys.executable, str(PROGRAM), *arguments], log))

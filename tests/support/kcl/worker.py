@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from attrs import define, frozen
 
-from support.kcl.group_worker import GroupWorker
+from support.kcl.group_worker import GroupWorker, WorkerOptions, as_text
 from support.kcl.java_process import FAST, SMALL, start_java
 from support.kcl.programs import KCL_2, KCL_3
-from support.streams import REGION
 
 Version = Literal["2.7.2", "3.5.1"]
 VERSIONS: tuple[Version, ...] = ("2.7.2", "3.5.1")
@@ -72,28 +71,12 @@ believes reports for two of its own periods, and the workers of this project rep
 
 
 @frozen(kw_only=True)
-class KclOptions:
-    """A worker as a test wants it."""
-
+class KclOptions(WorkerOptions):
     version: Version
-    application: str
-    """Also the name of the lease table."""
-    stream: str
-    """A name, or several as account:name:epoch, with commas between them."""
-    kinesis_url: str
-    dynamodb_url: str
-    worker: str = "worker"
-    """Its identifier. A worker that starts with the identifier of a dead one has the leases of that one at once."""
-    position: str = "TRIM_HORIZON"
-    """TRIM_HORIZON, LATEST, or AT_TIMESTAMP:<epoch in ms>."""
-    checkpoint: Literal["batch", "command", "never"] = "batch"
-    """After each batch; by `checkpoint()`, and when the KCL asks for a shutdown; or never. A shard's end always."""
     stop_after: int = 0
     """Checkpoint and stop inside an aggregate, after at least this number of user records; 0 to go on."""
     stop_how: Literal["halt", "hang"] = "halt"
     """End the program at that record, without a word to others; or keep the thread of the shard, and its lease."""
-    paused: bool = False
-    """Process nothing before `resume()`."""
     retrieval: Literal["polling", "fanOut"] = "polling"
     first_sync: Literal["quick", "default"] = "quick"
     """Whether the first leases are created at once, or after the 1 to 30 s that the KCL waits by chance."""
@@ -114,27 +97,18 @@ class KclOptions:
     loaded: Path | None = None
     """Where the JVM archives the classes that it has loaded, when it ends."""
 
-    def arguments(self) -> tuple[str, ...]:
-        values: dict[str, Any] = {
-            "application": self.application,
-            "stream": self.stream,
-            "kinesis": self.kinesis_url,
-            "dynamodb": self.dynamodb_url,
+    def all_arguments(self) -> tuple[str, ...]:
+        given: dict[str, object] = {
             "cloudwatch": _NOWHERE,
-            "region": REGION,
-            "worker": self.worker,
-            "position": self.position,
-            "checkpoint": self.checkpoint,
             "stopAfter": self.stop_after,
             "stopHow": self.stop_how,
-            "paused": self.paused,
             "retrieval": self.retrieval,
             "counting": self.is_counting,
             "firstSync": self.first_sync,
             **({} if self.metric is None else {"metric": self.metric}),
             **(quick(self.version) if self.settings is None else self.settings),
         }
-        return tuple(f"{name}={_text(value)}" for name, value in values.items())
+        return self.arguments(**given)
 
 
 @define(eq=False)
@@ -150,7 +124,7 @@ class KclWorker(GroupWorker):
             WitnessUnavailableError: This version cannot be installed here.
         """
         properties = (
-            f"aws.cborEnabled={_text(options.is_cbor)}",
+            f"aws.cborEnabled={as_text(options.is_cbor)}",
             f"org.slf4j.simpleLogger.defaultLogLevel={options.log_level}",
             "org.slf4j.simpleLogger.showDateTime=true",
             "org.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
@@ -160,9 +134,5 @@ class KclWorker(GroupWorker):
         if options.loaded is not None:
             flags = (*flags, f"-XX:ArchiveClassesAtExit={options.loaded}")
         return cls(
-            options.worker, start_java(installed, "Worker", options.arguments(), log, properties, flags)
+            options.worker, start_java(installed, "Worker", options.all_arguments(), log, properties, flags)
         )
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

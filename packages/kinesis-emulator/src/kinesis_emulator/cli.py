@@ -28,12 +28,20 @@ READER_GONE = 141
 
 N = TypeVar("N", int, float)
 _PARENT_CHECK_S = 0.25
-_STATUSES = (
-    ("creating", "time for which a new stream is CREATING, and refuses to be listed, read and written"),
-    ("settling", "time for which a new stream refuses this even after it is ACTIVE"),
-    ("updating", "time for which a stream is UPDATING after a change, and refuses others"),
-    ("deleting", "time for which a deleted stream is DELETING"),
+_TIMES = {
+    "readable-after": "time from the put of a record until it can be read",
+    "creating": "time for which a new stream is CREATING, and refuses to be listed, read and written",
+    "settling": "time for which a new stream refuses this even after it is ACTIVE",
+    "updating": "time for which a stream is UPDATING after a change, and refuses others",
+    "deleting": "time for which a deleted stream is DELETING",
+}
+_OF_SETTINGS = (
+    "region",
+    "shard_capacity_records",
+    "signed_within_s",
+    *(f"{name.replace('-', '_')}_s" for name in _TIMES),
 )
+"""The options that are fields of `Settings`."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,18 +57,10 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    limits = Limits.unlimited() if options.unlimited else Limits()
     settings = Settings(
-        region=options.region,
-        limits=limits,
+        limits=Limits.unlimited() if options.unlimited else Limits(),
         keep_trimmed=False,
-        shard_capacity_records=options.shard_capacity_records,
-        readable_after_s=options.readable_after_s,
-        creating_s=options.creating_s,
-        settling_s=options.settling_s,
-        updating_s=options.updating_s,
-        deleting_s=options.deleting_s,
-        signed_within_s=options.signed_within_s,
+        **{name: getattr(options, name) for name in _OF_SETTINGS},
     )
     if options.fault_share:
         settings.fault = RandomFaults(options.fault_seed, options.fault_share)
@@ -165,14 +165,7 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
         help="refuse calls whose signature date is further from the clock; AWS's value is 300; default: no check",
         metavar="S",
     )
-    parser.add_argument(
-        "--readable-after-s",
-        type=_seconds,
-        default=0.0,
-        help="time from the put of a record until it can be read; default: 0",
-        metavar="S",
-    )
-    for name, what in _STATUSES:
+    for name, what in _TIMES.items():
         parser.add_argument(
             f"--{name}-s", type=_seconds, default=0.0, help=f"{what}; default: 0", metavar="S"
         )

@@ -6,7 +6,6 @@ import base64
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from types import TracebackType
 
 from kinesis_emulator import (
     client_settings,
@@ -157,12 +156,7 @@ class Emulator:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def create_stream(

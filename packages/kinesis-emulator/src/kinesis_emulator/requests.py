@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from kinesis_emulator.errors import AwsError, validation
 from kinesis_emulator.iterators import decode_iterator
 
 NAME_PATTERN = re.compile(r"[a-zA-Z0-9_.-]+")
-
-
+T = TypeVar("T")
 _TIME = "%Y%m%dT%H%M%SZ"
 
 
@@ -60,17 +59,18 @@ class Request:
             return None, None
         return iterator.stream_arn, iterator.shard_id
 
-    def optional_text(self, name: str) -> str | None:
+    def _value(self, name: str, *kinds: type) -> Any:
         value = self.params.get(name)
-        if value is not None and not isinstance(value, str):
-            raise _unexpected_type(name)
+        if value is None or (isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))):
+            return value
+        raise AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
+
+    def optional_text(self, name: str) -> str | None:
+        value: str | None = self._value(name, str)
         return value
 
     def text(self, name: str) -> str:
-        value = self.optional_text(name)
-        if value is None:
-            raise validation(name, None, "Member must not be null")
-        return value
+        return _required(name, self.optional_text(name))
 
     def name(self, name: str) -> str:
         """Return the name of a stream or consumer."""
@@ -90,50 +90,35 @@ class Request:
         return value
 
     def optional_integer(self, name: str, lowest: int, highest: int | None = None) -> int | None:
-        value = self.params.get(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise _unexpected_type(name)
-        if value < lowest:
+        value: int | None = self._value(name, int)
+        if value is not None and value < lowest:
             raise validation(name, value, f"Member must have value greater than or equal to {lowest}")
-        if highest is not None and value > highest:
+        if value is not None and highest is not None and value > highest:
             raise validation(name, value, f"Member must have value less than or equal to {highest}")
         return value
+
+    def integer(self, name: str, lowest: int, highest: int | None = None) -> int:
+        return _required(name, self.optional_integer(name, lowest, highest))
 
     @property
     def is_dry_run(self) -> bool:
         """Whether the call is only checked and not carried out."""
-        value = self.params.get("DryRun")
-        if value is not None and not isinstance(value, bool):
-            raise _unexpected_type("DryRun")
-        return value is True
-
-    def integer(self, name: str, lowest: int, highest: int | None = None) -> int:
-        value = self.optional_integer(name, lowest, highest)
-        if value is None:
-            raise validation(name, None, "Member must not be null")
-        return value
+        return self._value("DryRun", bool) is True
 
     def optional_time_ms(self, name: str) -> int | None:
         """Return a timestamp in milliseconds. Requests send seconds."""
-        value = self.params.get(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise _unexpected_type(name)
-        return round(value * 1000)
+        value = self._value(name, int, float)
+        return None if value is None else round(value * 1000)
 
     def member(self, name: str) -> Request:
         """Return the structure *name* as a request with its parameters; without parameters if it is absent."""
-        value = self.params.get(name) or {}
-        if not isinstance(value, dict):
-            raise _unexpected_type(name)
-        return Request(self.action, value, self.region, self.access_key)
+        return Request(self.action, self._value(name, dict) or {}, self.region, self.access_key)
 
 
-def _unexpected_type(name: str) -> AwsError:
-    return AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
+def _required(name: str, value: T | None) -> T:
+    if value is None:
+        raise validation(name, None, "Member must not be null")
+    return value
 
 
 def check_signature_date(signed_at: str, now_s: float, within_s: float) -> None:

@@ -26,8 +26,6 @@ HOST = "127.0.0.1"
 _REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "Service Unavailable"}
 
 Respond = Callable[[Request], Response]
-
-
 _TARGET_PREFIX = "Kinesis_20131202."
 _SCOPE = re.compile(r"Credential=([^/,\s]+)/\d+/([^/,\s]+)/")
 
@@ -111,8 +109,10 @@ class _Connection(socketserver.StreamRequestHandler):
         wire_format = find_format(headers.get("content-type", ""))
         size = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not size.isdecimal():
-            refusal = _refused("The emulator needs a Content-Length, not a chunked body.")
-            self._send(refusal, wire_format, keep_alive=False)
+            error = AwsError(
+                "SerializationException", "The emulator needs a Content-Length, not a chunked body."
+            )
+            self._send(error_response(error), wire_format, keep_alive=False)
             return False
         if headers.get("expect", "").lower() == "100-continue":
             self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -202,10 +202,6 @@ class _Connection(socketserver.StreamRequestHandler):
             f"Date: {date}\r\n"
             f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n\r\n"
         ).encode("latin-1")
-
-
-def _refused(message: str) -> Response:
-    return error_response(AwsError("SerializationException", message))
 
 
 def read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:

@@ -189,16 +189,6 @@ class StoredStream:
         self.trim(now_ms, keep=keep)
         self.save()
 
-    def resize_records(self, max_record_kib: int, now_ms: int) -> None:
-        """Accept records of up to *max_record_kib* from now on."""
-        self.max_record_kib, self.changed_ms = max_record_kib, now_ms
-        self.save()
-
-    def distribute(self, strategy: DistributionStrategy) -> None:
-        """Distribute records by *strategy* from now on."""
-        self.strategy = strategy
-        self.save()
-
     def route(self, hash_key: int) -> StoredShard:
         """Return the open shard for *hash_key*, or the next one in turn if the strategy is AUTO."""
         if self.strategy == "AUTO":

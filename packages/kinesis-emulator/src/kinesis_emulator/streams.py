@@ -190,7 +190,8 @@ def update_max_record_size(service: Service, request: Request) -> None:
     size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
     stream = service.find_stream(request)
     with stream.lock:
-        stream.resize_records(size, service.now_ms())
+        stream.max_record_kib, stream.changed_ms = size, service.now_ms()
+        stream.save()
 
 
 def update_strategy(service: Service, request: Request) -> None:
@@ -214,4 +215,5 @@ def distribute(stream: StoredStream, strategy: DistributionStrategy) -> None:
             f"RecordDistributionStrategy {strategy} is not supported for stream {stream.name} under account "
             f"{stream.account_id}: it is not in ON_DEMAND mode."
         )
-    stream.distribute(strategy)
+    stream.strategy = strategy
+    stream.save()

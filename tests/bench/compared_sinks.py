@@ -4,7 +4,6 @@ The sink with a writer for Arrow record batches, one for rows, and a hand-writte
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from pyspark.sql.types import StructType
 from spark_kinesis_sink.columns import find_columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task import WriteTask, Written
+from tests.bench.memory import peak_bytes, resident_bytes
 
 
 class _Measured:
@@ -29,18 +29,12 @@ class _Measured:
         self._notes = notes
 
     def _measure(self, write: Callable[[], Written]) -> Written:
-        started_s, idle_bytes = time.process_time(), _resident_bytes()
+        started_s, idle_bytes = time.process_time(), resident_bytes()
         written = write()
         spent_s = time.process_time() - started_s
-        peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         with self._notes.open("a") as file:
-            file.write(f"{spent_s} {idle_bytes} {peak_bytes}\n")
+            file.write(f"{spent_s} {idle_bytes} {peak_bytes()}\n")
         return written
-
-
-def _resident_bytes() -> int:
-    pages = Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * resource.getpagesize()
 
 
 class MeasuredArrowWriter(_Measured, DataSourceArrowWriter):
@@ -83,11 +77,11 @@ class HandWriter(DataSourceWriter):
         self._options = options
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        started_s, idle_bytes = time.process_time(), _resident_bytes()
+        started_s, idle_bytes = time.process_time(), resident_bytes()
         self._put_all(iterator)
         spent_s = time.process_time() - started_s
         with Path(self._options["notes"]).open("a") as file:
-            file.write(f"{spent_s} {idle_bytes} {_resident_bytes()}\n")
+            file.write(f"{spent_s} {idle_bytes} {resident_bytes()}\n")
         return WriterCommitMessage()
 
     def _put_all(self, rows: Iterator[Any]) -> None:

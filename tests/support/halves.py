@@ -39,11 +39,6 @@ def plan(reader: StreamReader, start: Any = None) -> tuple[list[InputPartition],
     return ([] if end == started else reader.partitions(started, end)), end
 
 
-def plan_once(options: Options) -> list[InputPartition]:
-    """Return the partitions of a batch read."""
-    return list(batch_reader(options).partitions())
-
-
 def batch_reader(options: Options) -> KinesisBatchReader:
     reader = KinesisDataSource(dict(options)).reader(default_schema())
     assert isinstance(reader, KinesisBatchReader)

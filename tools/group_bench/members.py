@@ -20,7 +20,6 @@ from support.streams import StreamUnderTest
 from tools.group_bench.waiting import wait_until
 
 Kind = Literal["ours", "2.7.2", "3.5.1"]
-SHARD_ID = "shardId-000000000000"
 
 
 class Member(Protocol):

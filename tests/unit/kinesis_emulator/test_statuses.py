@@ -74,20 +74,21 @@ def test_a_stream_that_is_updated_is_read_and_written(
     """A change makes a stream UPDATING for a while: other changes are refused, reading and writing go on."""
     clock.advance(12)
     arn = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamARN"]
+    orders = {"StreamName": "orders"}
     changes: list[tuple[Callable[..., Any], dict[str, Any]]] = [
-        (client.split_shard, {"ShardToSplit": SHARD, "NewStartingHashKey": HALF}),
-        (client.increase_stream_retention_period, {"RetentionPeriodHours": 48}),
+        (client.split_shard, {**orders, "ShardToSplit": SHARD, "NewStartingHashKey": HALF}),
+        (client.increase_stream_retention_period, {**orders, "RetentionPeriodHours": 48}),
+        (client.update_max_record_size, {"StreamARN": arn, "MaxRecordSizeInKiB": 2048}),
     ]
     for call, request in changes:
-        call(StreamName="orders", **request)
+        call(**request)
         assert status(client, "orders") == "UPDATING"
         for other, wanted in [
             *changes,
-            (client.update_shard_count, {"TargetShardCount": 4, "ScalingType": "UNIFORM_SCALING"}),
+            (client.update_shard_count, {**orders, "TargetShardCount": 4, "ScalingType": "UNIFORM_SCALING"}),
             (client.register_stream_consumer, {"StreamARN": arn, "ConsumerName": "one"}),
         ]:
-            named = {} if "StreamARN" in wanted else {"StreamName": "orders"}
-            code, message = refusal(other, **named, **wanted)
+            code, message = refusal(other, **wanted)
             assert (code, message.split(",")[-1]) == ("ResourceInUseException", " instead in state UPDATING")
         client.list_shards(StreamName="orders")
         client.put_record(StreamName="orders", Data=b"1", PartitionKey="k")

@@ -54,8 +54,7 @@ def ends(
     source: Source, capsys: pytest.CaptureFixture[str], *shard_ids: str, span: Span | None = None
 ) -> bool:
     """Return whether reading these shards ends before the batches do."""
-    chosen = frozenset(shard_ids)
-    assert list(record_lists(cast(Any, source), span or Span(), Choice(frozenset()), chosen)) == []
+    assert list(record_lists(cast(Any, source), span or Span(), Choice(shards=shard_ids))) == []
     return capsys.readouterr().err.startswith("The shards have ended.")
 
 
@@ -92,6 +91,11 @@ def test_a_shard_that_was_closed_before(
 ) -> None:
     """A chosen shard that ended before reading began is not waited for, unless it has records to read."""
     assert ends(Source(positions, (shard(A, 9), shard(B))), capsys, A, B) == has_ended
+
+
+def test_closed_shards_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Shards that had all ended before reading began are not followed: no later batch would tell."""
+    assert ends(Source([{B: AFTER}], (shard(A, 9), shard(B))), capsys, A)
 
 
 def test_shards_until_a_time(capsys: pytest.CaptureFixture[str]) -> None:

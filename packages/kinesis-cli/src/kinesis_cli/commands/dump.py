@@ -10,17 +10,7 @@ from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.output import ProgressLine, end_with_reader, note
-from kinesis_cli.records import (
-    ALL,
-    Choice,
-    RecordCounts,
-    Span,
-    Wanted,
-    open_file,
-    open_writer,
-    parse_shards,
-    record_lists,
-)
+from kinesis_cli.records import ALL, Choice, RecordCounts, Span, Wanted, open_file, open_writer, record_lists
 
 
 def dump(
@@ -63,10 +53,7 @@ def dump(
         if file is None:
             end_with_reader()
         with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
-            shard_ids = (
-                parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
-            )
-            for records in record_lists(source, span, choice, shard_ids):
+            for records in record_lists(source, span, choice):
                 writer.write(records)
                 counts.add(records)
                 progress.show(counts.records, counts.size_bytes)

@@ -10,16 +10,7 @@ from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.output import end_with_reader, has_colours, note
-from kinesis_cli.records import (
-    ALL,
-    DEFAULT_TEMPLATE,
-    Choice,
-    Span,
-    Wanted,
-    open_writer,
-    parse_shards,
-    record_lists,
-)
+from kinesis_cli.records import ALL, DEFAULT_TEMPLATE, Choice, Span, Wanted, open_writer, record_lists
 
 
 def tail(
@@ -71,8 +62,7 @@ def tail(
     end_with_reader()
     try:
         with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
-            chosen = parse_shards(wanted.shard, source.shards(), stream) if wanted.shard else frozenset[str]()
-            for records in record_lists(source, span, choice, chosen):
+            for records in record_lists(source, span, choice):
                 writer.write(records)
         writer.close()
     finally:  # also after Ctrl-C

@@ -12,7 +12,7 @@ from kinesis_cli.copying.state import StateFile
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.file_errors import FileError
 from kinesis_cli.output import ProgressLine, note, show_count, show_number
-from kinesis_cli.putting import PutsColumns, put_valid
+from kinesis_cli.putting import PutCounts, PutsColumns
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import DataLossError, KinesisError, OptionError, Producer, PutError, Totals, UserRecord
@@ -28,10 +28,7 @@ class CopyWriter:
     producer: PutsColumns
     note: Callable[[str], None]
     """Shows a line to the user."""
-    put: int = 0
-    """Records that were given to the producer."""
-    put_bytes: int = 0
-    not_written: int = 0
+    counts: PutCounts = field(factory=PutCounts)
 
     def write(self, records: Sequence[UserRecord]) -> None:
         """
@@ -40,25 +37,18 @@ class CopyWriter:
         Raises:
             PutError: Earlier records could not be written.
         """
-        data = [record.data for record in records]
-        keys = [record.partition_key for record in records]
         hash_keys = [record.explicit_hash_key for record in records]
-        before = self.not_written
-        try:
-            put_valid(
-                self.producer,
-                data,
-                keys,
-                hash_keys if any(hash_keys) else None,
-                lambda index, reason: self._refuse(records[index], reason),
-            )
-        finally:  # after an error some may be written, and some not
-            self.put += len(records) - (self.not_written - before)
-            self.put_bytes += sum(map(len, data))
+        self.counts.put_all(
+            self.producer,
+            [record.data for record in records],
+            [record.partition_key for record in records],
+            hash_keys if any(hash_keys) else None,
+            lambda index, reason: self._refuse(records[index], reason),
+        )
 
     def _refuse(self, record: UserRecord, reason: str) -> None:
-        self.not_written += 1
-        if self.not_written <= _SHOWN:
+        self.counts.not_written += 1
+        if self.counts.not_written <= _SHOWN:
             self.note(f"record {record.sequence_number} of {record.shard_id} {reason}")
 
 
@@ -94,7 +84,7 @@ def copy_parts(
             for part in _stoppable(parts, stopping):
                 for records in _stoppable(part.batch.record_lists(), stopping):
                     writer.write(records)
-                    progress.show(writer.put, writer.put_bytes)
+                    progress.show(writer.counts.put, writer.counts.put_bytes)
                 outcome.totals += producer.flush()
                 if file is not None:
                     file.save(part.batch.offset, part.reached_ms)
@@ -116,7 +106,7 @@ def copy_parts(
         raise kind(
             f"{in_words_of_commands(outcome.failure)} What was read before is written."
         ) from outcome.failure
-    return stopping.status or (Status.INCOMPLETE if writer.not_written else None)
+    return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
 
 
 def _stoppable(items: Iterator[T], stopping: Stopping) -> Iterator[T]:
@@ -132,8 +122,8 @@ def _stoppable(items: Iterator[T], stopping: Stopping) -> Iterator[T]:
 
 def _summary(writer: CopyWriter, totals: Totals, stream: str) -> str:
     parts = [f"{show_number(totals.user_records, 'record')} copied to {stream}"]
-    if writer.not_written:
-        parts.append(f"{show_count(writer.not_written)} not written")
+    if writer.counts.not_written:
+        parts.append(f"{show_count(writer.counts.not_written)} not written")
     if again := totals.resent + totals.misplaced:
         parts.append(f"{show_count(again)} sent again, which may be in the stream twice")
     return ", ".join(parts)
@@ -145,7 +135,7 @@ def _kind(totals: Totals) -> type[CommandError]:
 
 def _not_written(error: PutError, writer: CopyWriter, totals: Totals) -> CommandError:
     """Return the error for a producer that has failed."""
-    missing = writer.put - totals.user_records
+    missing = writer.counts.put - totals.user_records
     return _kind(totals)(
         f"{in_words_of_commands(error)} {show_number(totals.user_records, 'record')} copied, and {show_count(missing)} may be missing."
     )

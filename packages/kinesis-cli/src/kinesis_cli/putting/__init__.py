@@ -4,10 +4,11 @@ from kinesis_cli.putting.keys import check_constants, parse_key
 from kinesis_cli.putting.lines import LineRows
 from kinesis_cli.putting.running import PutPace, put_rows
 from kinesis_cli.putting.sources import check_files, make_form, read_rows, size_of
-from kinesis_cli.putting.writing import PutsColumns, RowWriter, put_valid
+from kinesis_cli.putting.writing import PutCounts, PutsColumns, RowWriter
 
 __all__ = [
     "LineRows",
+    "PutCounts",
     "PutPace",
     "PutsColumns",
     "RowWriter",
@@ -16,7 +17,6 @@ __all__ = [
     "make_form",
     "parse_key",
     "put_rows",
-    "put_valid",
     "read_rows",
     "size_of",
 ]

@@ -32,10 +32,6 @@ class LineRows:
     """The partition key of each, if they are known."""
     hash_keys: TextColumn = None
 
-    @property
-    def size_bytes(self) -> int:
-        return sum(map(len, self.data))
-
     def pick(self, indexes: Sequence[int]) -> LineRows:
         """Return the lines at *indexes*."""
 

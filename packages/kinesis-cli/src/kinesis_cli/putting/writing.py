@@ -17,14 +17,54 @@ _NAMED = 20
 """Lines that are named in the last line."""
 
 
+class PutsColumns(Protocol):
+    """The part of a producer that is needed here."""
+
+    def put_columns(
+        self, data: Sequence[bytes], partition_keys: TextColumn = None, explicit_hash_keys: TextColumn = None
+    ) -> None: ...
+
+
 @define
-class LineCounts:
-    """The lines of one command."""
+class PutCounts:
+    """The records of one command."""
 
     put: int = 0
     """Records that were given to the producer."""
     put_bytes: int = 0
     not_written: int = 0
+
+    def put_all(
+        self,
+        producer: PutsColumns,
+        data: Sequence[bytes],
+        keys: TextColumn,
+        hash_keys: TextColumn,
+        refuse: Callable[[int, str], None],
+    ) -> None:
+        """
+        Put and count records. For those that Kinesis would refuse, *refuse* gets the index and the reason.
+
+        Raises:
+            PutError: Earlier records could not be written. Some of these may be written, and some not.
+        """
+        refused: list[int] = []
+
+        def note(index: int, reason: str) -> None:
+            refused.append(index)
+            refuse(index, reason)
+
+        try:
+            _put_valid(producer, data, keys, hash_keys, note)
+        finally:
+            self.put += len(data) - len(refused)
+            self.put_bytes += sum(map(len, data)) - sum(len(data[index]) for index in refused)
+
+
+@define
+class LineCounts(PutCounts):
+    """The lines of one command."""
+
     empty: int = 0
     places: list[str] = field(factory=list)
     """The first of the lines that were not written."""
@@ -66,15 +106,7 @@ def place_of(source: str, number: int) -> str:
     return f"{source}:{number}" if source else str(number)
 
 
-class PutsColumns(Protocol):
-    """The part of a producer that is needed here."""
-
-    def put_columns(
-        self, data: Sequence[bytes], partition_keys: TextColumn = None, explicit_hash_keys: TextColumn = None
-    ) -> None: ...
-
-
-def put_valid(
+def _put_valid(
     producer: PutsColumns,
     data: Sequence[bytes],
     keys: TextColumn,
@@ -83,12 +115,9 @@ def put_valid(
     first: int = 0,
 ) -> None:
     """
-    Put the records, in their order. For those that Kinesis would refuse, *refuse* gets the index, from *first*, and the reason.
+    Put the records, in their order. *refuse* gets the index, from *first*, of those that Kinesis would refuse.
 
     A producer puts all records of a call or none. So halves are put, until the bad ones are alone.
-
-    Raises:
-        PutError: Earlier records could not be written.
     """
     try:
         producer.put_columns(data, keys, hash_keys)
@@ -99,7 +128,7 @@ def put_valid(
             return
         for start, stop in ((0, count // 2), (count // 2, count)):
             columns = [column and column[start:stop] for column in (keys, hash_keys)]
-            put_valid(producer, data[start:stop], columns[0], columns[1], refuse, first + start)
+            _put_valid(producer, data[start:stop], columns[0], columns[1], refuse, first + start)
 
 
 def _reason(error: InvalidRecordError) -> str:
@@ -154,20 +183,14 @@ class RowWriter:
     def _put(self, rows: LineRows) -> None:
         if not rows.data:
             return
-        refused = 0
-
-        def refuse(index: int, reason: str) -> None:
-            nonlocal refused
-            refused += len(rows.data[index])
-            self._refuse(rows.source, rows.numbers[index], reason)
-
-        before = self.counts.not_written
-        try:
-            put_valid(self.producer, rows.data, rows.keys, rows.hash_keys, refuse)
-        finally:  # after an error some may be written, and some not
-            self.counts.put += len(rows.data) - (self.counts.not_written - before)
-            self.counts.put_bytes += rows.size_bytes - refused
-            self.counts.last = place_of(rows.source, rows.numbers[-1])
+        self.counts.last = place_of(rows.source, rows.numbers[-1])
+        self.counts.put_all(
+            self.producer,
+            rows.data,
+            rows.keys,
+            rows.hash_keys,
+            lambda index, reason: self._refuse(rows.source, rows.numbers[index], reason),
+        )
 
     def _refuse(self, source: str, number: int, reason: str) -> None:
         place = place_of(source, number)

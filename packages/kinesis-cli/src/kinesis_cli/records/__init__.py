@@ -1,6 +1,6 @@
 """Records to read and to show: which ones, in what form, and the line of JSON that holds all of one."""
 
-from kinesis_cli.records.choosing import ALL, Choice, RecordCounts, Wanted, parse_shards
+from kinesis_cli.records.choosing import ALL, Choice, RecordCounts, Wanted
 from kinesis_cli.records.files import FileForm, form_of, open_file
 from kinesis_cli.records.following import Span, record_lists
 from kinesis_cli.records.lines import LineError, arrived_ms, decode_line
@@ -21,6 +21,5 @@ __all__ = [
     "form_of",
     "open_file",
     "open_writer",
-    "parse_shards",
     "record_lists",
 ]

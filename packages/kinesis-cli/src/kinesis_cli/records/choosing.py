@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import compress
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,12 @@ from kinesis_cli.output import show_bytes, show_number
 from kinesis_cli.records.programs import Program
 
 if TYPE_CHECKING:
-    from kinesis_core import ListedShard, UserRecord
+    from kinesis_core import Stream, UserRecord
     from kinesis_core.model import Shard
+
+
+_DIGITS = 12
+"""Minimum length of a shard id."""
 
 
 @define
@@ -28,13 +32,20 @@ class Chosen:
     _seen: set[str] = field(factory=set, init=False)
 
     @staticmethod
-    def of(shard_ids: frozenset[str], shards: Iterable[Shard]) -> Chosen:
-        return Chosen(shard_ids, {shard.shard_id: shard for shard in shards})
+    def parse(texts: Iterable[str], stream: Stream) -> Chosen:
+        """
+        Return the shards of *stream* that *texts* name: whole ids, or the numbers in them.
 
-    @property
-    def are_closed(self) -> bool:
-        """Whether all of them were closed when reading began."""
-        return not any(self._is_open(shard_id) for shard_id in self.shard_ids)
+        Raises:
+            UsageError: The stream has no such shard.
+        """
+        shards = {shard.shard_id: shard for shard in stream.shards()}
+        ids = {f"shardId-{int(text):0{_DIGITS}d}" if text.isdecimal() else text for text in texts}
+        for shard_id in sorted(ids - set(shards)):
+            raise UsageError(
+                f"Stream {stream.name} has no shard {shard_id}. It has {len(shards)}: 'kinesis shards {stream.name}' lists them."
+            )
+        return Chosen(frozenset(ids), shards)
 
     def have_ended(self, offset: Mapping[str, Any]) -> bool:
         """Return whether all of them are read to their end at *offset*, which comes after those that were given before."""
@@ -51,15 +62,7 @@ class Chosen:
             return True
         if shard_id in self._seen:
             return False
-        return self._is_open(shard_id) or bool(unfinished & ancestors([shard_id], self.shards))
-
-    def _is_open(self, shard_id: str) -> bool:
-        shard = self.shards.get(shard_id)
-        return shard is not None and shard.is_open
-
-
-_DIGITS = 12
-"""Minimum length of a shard id."""
+        return self.shards[shard_id].is_open or bool(unfinished & ancestors([shard_id], self.shards))
 
 
 @Parameter(name="*")
@@ -87,17 +90,19 @@ class Choice:
     keys: frozenset[str] = frozenset()
     """No record has another key. If it is empty, all keys are wanted."""
     where: Program | None = None
+    shards: tuple[str, ...] = ()
+    """Ids or numbers. If it is empty, all shards are read."""
 
     @classmethod
     def parse(cls, wanted: Wanted) -> Choice:
         """
-        Return the choice of the records that the options want. Shards are not looked at.
+        Return the choice of the records that the options want.
 
         Raises:
             UsageError: `--where` is not a program of jq.
         """
         where = None if wanted.where is None else Program.parse(wanted.where, "--where")
-        return cls(frozenset(wanted.key), where)
+        return cls(frozenset(wanted.key), where, wanted.shard)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -142,19 +147,3 @@ class RecordCounts:
 
     def __str__(self) -> str:
         return f"{show_number(self.records, 'record')} ({show_bytes(self.size_bytes)})"
-
-
-def parse_shards(texts: Sequence[str], shards: Collection[ListedShard], stream: str) -> frozenset[str]:
-    """
-    Return the ids of the shards that *texts* name: whole ids, or the numbers in them.
-
-    Raises:
-        UsageError: The stream has no such shard.
-    """
-    known = {shard.shard_id for shard in shards}
-    ids = {f"shardId-{int(text):0{_DIGITS}d}" if text.isdecimal() else text for text in texts}
-    for shard_id in sorted(ids - known):
-        raise UsageError(
-            f"Stream {stream} has no shard {shard_id}. It has {len(known)}: 'kinesis shards {stream}' lists them."
-        )
-    return frozenset(ids)

@@ -8,7 +8,7 @@ from heapq import heappush, heappushpop
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from kinesis_cli.ending import UsageError
 from kinesis_cli.moments import is_to_come, parse_end, parse_start, refuse_future
@@ -58,24 +58,23 @@ class Span:
         return cls(last=last, since=begin, until=end, follow=follow)
 
 
-def record_lists(
-    stream: Stream, span: Span, choice: Choice, shard_ids: frozenset[str]
-) -> Iterator[list[UserRecord]]:
+def record_lists(stream: Stream, span: Span, choice: Choice) -> Iterator[list[UserRecord]]:
     """
     Yield the wanted records in lists, by arrival time as far as Kinesis' times are exact, and without waiting for more.
 
-    *shard_ids* are those to read, all if it is empty. When they have ended, so does this.
+    When all chosen shards have ended, so does this.
+
+    Raises:
+        UsageError: The stream has not all of the chosen shards.
     """
     now_ms = stream.now_ms()
-    chosen = Chosen.of(shard_ids, stream.shards()) if shard_ids else None
-    if chosen is not None and chosen.are_closed:  # nothing would ever tell
-        span = evolve(span, follow=False, until=None if is_to_come(span.until, now_ms) else span.until)
+    chosen = Chosen.parse(choice.shards, stream) if choice.shards else None
     start: Any = span.since or "LATEST"
     if span.last:
-        records, start = _last_records(stream, span, choice, shard_ids, now_ms)
+        records, start = _last_records(stream, span, choice, chosen, now_ms)
         yield records
     for batch in _batches(stream, start, span, now_ms, in_two=chosen is not None):
-        part = batch.of_shards(shard_ids) if shard_ids else batch
+        part = batch.of_shards(chosen.shard_ids) if chosen else batch
         for records in part.record_lists(by_arrival=True):
             if wanted := choice.of(records):
                 yield wanted
@@ -103,7 +102,7 @@ def _in_two(stream: Stream, start: Any, until: AtTimestamp | None) -> Iterator[B
 
 
 def _last_records(
-    stream: Stream, span: Span, choice: Choice, shard_ids: frozenset[str], now_ms: int
+    stream: Stream, span: Span, choice: Choice, chosen: Chosen | None, now_ms: int
 ) -> tuple[list[UserRecord], dict[str, Any]]:
     """
     Return the last wanted records before now, and the offset after them.
@@ -115,7 +114,7 @@ def _last_records(
     for start, end in _steps_back(stream, span, now_ms):
         batch = stream.read(start, end)
         offset = offset or batch.offset  # of the newest step
-        part = batch.of_shards(shard_ids) if shard_ids else batch
+        part = batch.of_shards(chosen.shard_ids) if chosen else batch
         wanted = map(choice.of, part.record_lists(by_arrival=True))
         count = span.last - len(found)
         found = [*(_last_in_order if part.is_merged else _last_by_time)(wanted, count), *found]

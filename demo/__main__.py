@@ -84,7 +84,7 @@ def _run(console: Console, folder: Path, log: Path, counts: Counts, options: arg
         producer = Producer(client, STREAM, counts, options.seed)
         shards, journal_shards = Shards(client, STREAM), Shards(client, JOURNAL)
         commands = CommandLine(environment(emulator.endpoint_url, REGION), folder, console.width)
-        queries = Queries(spark, emulator.endpoint_url, (STREAM, JOURNAL), folder, counts)
+        queries = Queries(spark, emulator.endpoint_url, STREAM, JOURNAL, folder, counts)
         with Screen(console, PHASES, counts, producer, queries, shards) as screen:
             seconds = 2 if options.short else 8
             story = Story(screen, counts, queries, shards, journal_shards, commands, seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from attrs import define, field
 from pyspark.sql import DataFrame, SparkSession, functions as f
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -15,39 +16,35 @@ REGION, ACCESS_KEY_ID, SECRET_KEY = "us-east-1", "local", "local"
 """The emulator accepts any values."""
 COLUMNS = "data binary, partitionKey string, sequenceNumber string, subSequenceNumber long"
 SIGHTING = "number long, city string, at long"
+CHECKPOINT = "count"
+"""The checkpoint of the query that counts, in the folder."""
 TRIGGER = "500 milliseconds"
 """Two queries share the 5 calls per second that AWS allows for a shard."""
 
 
+@define(eq=False)
 class Queries:
-    """
-    Two streaming queries on one stream: one counts its records, one copies them to the journal, a second stream.
+    """Two streaming queries on one stream: one counts its records, one copies them to the journal, a second stream."""
 
-    Args:
-        folder: The folder for their checkpoints.
-    """
+    _spark: SparkSession
+    _endpoint_url: str
+    _stream: str
+    _journal: str
+    _folder: Path
+    """For their checkpoints."""
+    _counts: Counts
+    _copied: dict[int, int] = field(factory=dict, init=False)
+    count: StreamingQuery | None = field(default=None, init=False)
+    copy: StreamingQuery | None = field(default=None, init=False)
 
-    def __init__(
-        self, spark: SparkSession, endpoint_url: str, streams: tuple[str, str], folder: Path, counts: Counts
-    ) -> None:
-        self._spark = spark
-        self._where = {
+    @property
+    def _where(self) -> dict[str, str]:
+        return {
             "region": REGION,
-            "endpointUrl": endpoint_url,
+            "endpointUrl": self._endpoint_url,
             "awsAccessKeyId": ACCESS_KEY_ID,
             "awsSecretKey": SECRET_KEY,
         }
-        self._stream, self._journal = streams
-        self._folder = folder
-        self._counts = counts
-        self._copied: dict[int, int] = {}
-        self.count: StreamingQuery | None = None
-        self.copy: StreamingQuery | None = None
-
-    @property
-    def checkpoint(self) -> str:
-        """The checkpoint of the query that counts, in the folder."""
-        return "count"
 
     @property
     def both(self) -> list[StreamingQuery]:
@@ -56,7 +53,7 @@ class Queries:
 
     def start(self) -> None:
         """Start both queries from their checkpoints."""
-        self.count = self._start(self.checkpoint, self._count_query().foreachBatch(self._set_counted))
+        self.count = self._start(CHECKPOINT, self._count_query().foreachBatch(self._set_counted))
         self.copy = self._start("copy", self._copy_query())
 
     def stop(self) -> None:

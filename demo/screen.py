@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
+from attrs import define, field
 from pyspark.sql.streaming.query import StreamingQuery
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,7 +19,8 @@ from rich.text import Text
 from demo.counts import Counts
 from demo.producer import Producer
 from demo.query import Queries
-from demo.shards import HASH_KEYS, Shards, ShownShard
+from demo.shards import Shards, ShownShard
+from kinesis_cli.lineage import bar
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 3.0
@@ -27,34 +29,25 @@ FRAMES = 11
 """Lines other than phases and shards: three frames, three lines of numbers, a heading, and the cursor's line."""
 
 
+@define
 class Screen:
-    """
-    Shows the phases and the state of producer, streams and queries.
+    """Shows the phases and the state of producer, streams and queries."""
 
-    Args:
-        console: The console to show them on.
-        phases: The headings of all phases, in order.
-    """
+    _console: Console
+    _phases: Sequence[str]
+    """The headings of all phases, in order."""
+    _counts: Counts
+    _producer: Producer
+    _queries: Queries
+    _shards: Shards
+    _phase: int = field(default=-1, init=False)
+    _started_s: float = field(factory=time.monotonic, init=False)
+    _line_s: float = field(default=0.0, init=False)
+    _live: Live | None = field(init=False)
 
-    def __init__(
-        self,
-        console: Console,
-        phases: Sequence[str],
-        counts: Counts,
-        producer: Producer,
-        queries: Queries,
-        shards: Shards,
-    ) -> None:
-        self._console = console
-        self._phases = phases
-        self._phase = -1
-        self._counts = counts
-        self._producer = producer
-        self._queries = queries
-        self._shards = shards
-        self._started_s = time.monotonic()
-        self._line_s = 0.0
-        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
+    @_live.default
+    def _make_live(self) -> Live | None:
+        return Live(console=self._console, auto_refresh=False) if self._console.is_terminal else None
 
     def __enter__(self) -> Screen:
         if self._live:
@@ -146,11 +139,11 @@ class Screen:
             ("counted", counted, self._counts.batches, self._queries.count),
             ("copied", copied, batches, self._queries.copy),
         ):
-            bar = Table.grid(padding=(0, 2))
-            bar.add_row(
+            progress = Table.grid(padding=(0, 2))
+            progress.add_row(
                 ProgressBar(max(put, 1), done, width=BAR), f"[dim]{its_batches} batches, {_state(query)}[/]"
             )
-            table.add_row(name, f"[bold]{done:>9,}[/]", bar)
+            table.add_row(name, f"[bold]{done:>9,}[/]", progress)
         return table
 
     def _render_shards(self) -> Table:
@@ -163,7 +156,14 @@ class Screen:
             style = "" if shard.is_open else "dim"
             parents = " + ".join(map(_number, shard.parents)) or "-"
             put = f"{self._producer.by_shard[shard.shard_id]:,}"
-            table.add_row(_number(shard.shard_id), parents, _bar(shard), state, put, style=style)
+            table.add_row(
+                _number(shard.shard_id),
+                parents,
+                bar(shard.hash_start, shard.hash_end, BAR),
+                state,
+                put,
+                style=style,
+            )
         return table
 
     def _fitting(self, shards: list[ShownShard]) -> list[ShownShard]:
@@ -184,8 +184,3 @@ def _state(query: StreamingQuery | None) -> str:
 
 def _number(shard_id: str) -> str:
     return str(int(shard_id.rpartition("-")[2]))
-
-
-def _bar(shard: ShownShard) -> str:
-    first, last = shard.hash_start * BAR // HASH_KEYS, shard.hash_end * BAR // HASH_KEYS
-    return "".join("█" if first <= index <= last else "·" for index in range(BAR))

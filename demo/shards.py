@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from attrs import frozen
-
-HASH_KEYS = 2**128
+from attrs import define, frozen
 
 
 @frozen
@@ -25,13 +23,13 @@ class ShownShard:
         return self.hash_end - self.hash_start + 1
 
 
+@define
 class Shards:
     """Reads and changes the shards of one stream by plain boto3."""
 
-    def __init__(self, client: Any, stream: str) -> None:
-        self._client = client
-        self.stream = stream
-        self.changes = 0
+    _client: Any
+    stream: str
+    changes: int = 0
 
     def show(self) -> list[ShownShard]:
         """Return all shards in the order of their ids."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from demo.commands import CommandLine
 from demo.counts import Counts
 from demo.producer import Producer
-from demo.query import Queries
+from demo.query import CHECKPOINT, Queries
 from demo.screen import Screen
 from demo.shards import Shards
 
@@ -21,26 +23,17 @@ PHASES = (
 CATCH_UP_S = 60
 
 
+@frozen
 class Story:
     """Runs the phases. Each one lasts at least *seconds*."""
 
-    def __init__(
-        self,
-        screen: Screen,
-        counts: Counts,
-        queries: Queries,
-        shards: Shards,
-        journal: Shards,
-        commands: CommandLine,
-        seconds: float,
-    ) -> None:
-        self._screen = screen
-        self._counts = counts
-        self._queries = queries
-        self._shards = shards
-        self._journal = journal
-        self._commands = commands
-        self._seconds = seconds
+    _screen: Screen
+    _counts: Counts
+    _queries: Queries
+    _shards: Shards
+    _journal: Shards
+    _commands: CommandLine
+    _seconds: float
 
     def run(self, producer: Producer) -> None:
         """Run all phases but the last one."""
@@ -61,8 +54,8 @@ class Story:
         self._screen.watch(self._seconds / 2)
         self._shards.merge_narrowest()
         self._screen.watch(self._seconds / 2)
-        stream, checkpoint = self._shards.stream, self._queries.checkpoint
-        self._commands.run("While the queries were stopped", "lag", stream, "--checkpoint", checkpoint)
+        lag = ("lag", self._shards.stream, "--checkpoint", CHECKPOINT)
+        self._commands.run("While the queries were stopped", *lag)
 
         self._screen.next_phase()
         self._queries.start()
@@ -81,7 +74,7 @@ class Story:
             query.processAllAvailable()  # a record that is read twice shows by now
         self._screen.watch(1)
         self._queries.stop()
-        self._commands.run("At the end", "lag", stream, "--checkpoint", checkpoint)
+        self._commands.run("At the end", *lag)
         self._commands.run(
             "The last records of the second stream", "tail", self._journal.stream, "-n", "3", "--no-follow"
         )

@@ -175,13 +175,3 @@ def test_failed_batch_is_written_later(
     from spark.written import user_records
 
     assert {int(record.data) for record in user_records(emulator, stream.name)} == set(range(100))
-
-
-@pytest.mark.all_sparks
-def test_output_mode_update(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark itself refuses the mode update, when the query runs, before it asks the sink for anything."""
-    feed = Feed(spark, tmp_path / "feed", "data string")
-    feed.add([("x",)])
-    query = SinkQuery(feed.frame(), tmp_path / "checkpoint", {"noOption": "at all"}, mode="update")
-    with pytest.raises(Exception, match="kinesis does not support Update mode"):
-        query.start().process_all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from kinesis_core.errors import InvalidRecordError
 from kinesis_core.producing import Producer, SenderGroup
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
-from spark_kinesis_sink.rows import arrow_blocks, blocks_of_batches
+from spark_kinesis_sink.rows import ArrowBlock, Block, arrow_blocks
 from spark_kinesis_sink.task import put_blocks
 from spark_kinesis_sink.task_producers import TaskProducers
 from support.fake_puts import FakePuts
@@ -27,7 +28,6 @@ ONE = SinkOptions.parse({"streamName": "orders", "region": "eu-west-1"})
 BAD_TEXT = pa.Array.from_buffers(pa.string(), 3, pa.array([b"a", b"\xff", b"c"]).buffers())
 DATA = pa.array([b"1", b"2", b"3"])
 KEYS = pa.array(["a", "b", "c"])
-KINDS = {"arrays": arrow_blocks, "lists": blocks_of_batches}
 
 
 @define
@@ -53,11 +53,11 @@ class Opened:
 
 def run(kind: str, arrays: dict[int, pa.Array], stream: StreamRef | None = ORDERS) -> tuple[Any, ...]:
     """Write a batch of *arrays*, by the index of their column. Returns the rows or the error, and how many calls took arrays."""
-    split: Any = KINDS[kind]
     opened = Opened(FakePuts().create(3))
     batch = pa.record_batch(list(arrays.values()), names=[str(index) for index in arrays])
     columns = Columns(*(list(arrays).index(index) if index in arrays else None for index in range(4)))  # type: ignore[arg-type]
-    blocks = split([batch.slice(0, 1), batch.slice(1)], columns)
+    arrow = arrow_blocks([batch.slice(0, 1), batch.slice(1)], columns)
+    blocks: Iterator[ArrowBlock | Block] = (block.listed() for block in arrow) if kind == "lists" else arrow
     try:
         with TaskProducers(ONE, opened.open, {}) as producers:
             put_blocks(blocks, producers, stream)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kinesis_core.errors import InvalidRecordError
 from spark_kinesis_sink.columns import Columns
-from spark_kinesis_sink.rows import BLOCK_BYTES, BLOCK_ROWS, Block, blocks_of_batches, blocks_of_rows
+from spark_kinesis_sink.rows import BLOCK_BYTES, BLOCK_ROWS, Block, arrow_blocks, blocks_of_rows
 
 ALL = Columns(data=1, partition_key=0, explicit_hash_key=3, stream_name=2)
 ROWS = [
@@ -21,6 +21,10 @@ ROWS = [
     (None, b"", "audit", "7"),
     ("c", b"3", "orders", None),
 ]
+
+
+def listed(batches: list[pa.RecordBatch], columns: Columns) -> Iterator[Block]:
+    return (block.listed() for block in arrow_blocks(batches, columns))
 
 
 def of_rows(rows: Iterable[Any], columns: Columns, types: list[pa.DataType]) -> Iterator[Block]:
@@ -31,7 +35,7 @@ def of_rows(rows: Iterable[Any], columns: Columns, types: list[pa.DataType]) -> 
 def of_batches(rows: list[Any], columns: Columns, types: list[pa.DataType]) -> Iterator[Block]:
     arrays = [pa.array(list(v), t) for v, t in zip(zip(*rows, strict=True), types, strict=True)]
     batch = pa.record_batch(arrays, names=[f"column-{index}" for index in range(len(types))])
-    return blocks_of_batches([batch.slice(0, 1), batch.slice(1)], columns)
+    return listed([batch.slice(0, 1), batch.slice(1)], columns)
 
 
 either = pytest.mark.parametrize("split", [of_rows, of_batches])
@@ -97,10 +101,10 @@ def test_strings_of_any_bytes() -> None:
     """A string column may hold bytes that are not UTF-8, as Spark allows: they are valid data, but no valid partition key."""
     broken = pa.array([b"\xff", b"b"]).view(pa.string())
     batch = pa.record_batch([broken, pa.array(["a", "b"])], names=["data", "partitionKey"])
-    [block] = blocks_of_batches([batch], Columns(0, 1))
+    [block] = listed([batch], Columns(0, 1))
     assert block.data == [b"\xff", b"b"]
     with pytest.raises(InvalidRecordError, match="'partitionKey' is not UTF-8 in row 0"):
-        list(blocks_of_batches([batch], Columns(1, 0)))
+        list(listed([batch], Columns(1, 0)))
 
 
 @either
@@ -125,7 +129,7 @@ def test_bounded() -> None:
     """A large record batch is split, so that a part of it is copied at a time."""
     payload = bytes(BLOCK_BYTES // 4)
     batch = pa.record_batch([pa.array([payload] * 10)], names=["data"])
-    found = list(blocks_of_batches([batch], Columns(0)))
+    found = list(listed([batch], Columns(0)))
     assert [len(block.data) for block in found] == [3, 3, 3, 1]
     assert [block.first for block in found] == [0, 3, 6, 9]
 
@@ -133,7 +137,7 @@ def test_bounded() -> None:
 def test_larger_than_a_block() -> None:
     """A row that is larger than a block becomes a block of its own."""
     batch = pa.record_batch([pa.array([bytes(BLOCK_BYTES * 2)] * 2)], names=["data"])
-    assert [len(block.data) for block in blocks_of_batches([batch], Columns(0))] == [1, 1]
+    assert [len(block.data) for block in listed([batch], Columns(0))] == [1, 1]
 
 
 def test_many_rows() -> None:
@@ -149,7 +153,7 @@ def test_nothing() -> None:
     """A task without rows has no blocks."""
     assert list(blocks_of_rows([], Columns(0))) == []
     empty = pa.record_batch([pa.array([], pa.binary())], names=["data"])
-    assert list(blocks_of_batches([empty], Columns(0))) == []
+    assert list(listed([empty], Columns(0))) == []
 
 
 def test_by_stream() -> None:

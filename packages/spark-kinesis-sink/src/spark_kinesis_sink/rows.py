@@ -90,11 +90,6 @@ class ArrowBlock:
         return _block(self.first, [_values(_raw(self.data)), *map(_values, others)])
 
 
-def blocks_of_batches(batches: Iterable[pa.RecordBatch], columns: Columns) -> Iterator[Block]:
-    """Yield the rows of *batches* in blocks of about `BLOCK_BYTES`."""
-    return (block.listed() for block in arrow_blocks(batches, columns))
-
-
 def arrow_blocks(batches: Iterable[pa.RecordBatch], columns: Columns) -> Iterator[ArrowBlock]:
     """Yield the rows of *batches* in blocks of about `BLOCK_BYTES`, which are not copied."""
     first = 0

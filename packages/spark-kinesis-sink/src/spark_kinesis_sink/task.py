@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from pyspark.sql.datasource import WriterCommitMessage
 
-from kinesis_core import runtime
 from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.for_spark import forget_archives, freeze_heap, plain_errors
 from kinesis_core.producing import Totals
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
-from spark_kinesis_sink.rows import ArrowBlock, Block, arrow_blocks, blocks_of_batches, blocks_of_rows
+from spark_kinesis_sink.rows import ArrowBlock, Block, arrow_blocks, blocks_of_rows
 from spark_kinesis_sink.task_producers import TaskProducers
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ class WriteTask:
 
     def write_batches(self, batches: Iterable[pa.RecordBatch]) -> Written:
         """Write Arrow record batches."""
-        blocks = arrow_blocks if runtime().native else blocks_of_batches
-        return self._write(blocks(batches, self.columns))
+        return self._write(arrow_blocks(batches, self.columns))
 
     def write_rows(self, rows: Iterable[Sequence[Any]]) -> Written:
         """Write rows."""

@@ -22,46 +22,33 @@ Messages = Sequence[WriterCommitMessage | None]
 """One message for each task, or None for a task that did not end."""
 
 
-class BatchWriter(DataSourceArrowWriter):
-    """Writes a frame once: `df.write`."""
+class Writer:
+    """What the writers of all versions share: the task, and what the driver logs about a batch."""
 
     def __init__(self, task: WriteTask) -> None:
         self._task = task
+
+    def commit(self, messages: Messages, batchId: int | None = None) -> None:  # noqa: N803 - Spark's name
+        """Log the totals of all tasks of a batch."""
+        log.info("batch.put", **_facts(messages, batchId))
+
+    def abort(self, messages: Messages, batchId: int | None = None) -> None:  # noqa: N803 - Spark's name
+        """Log the totals of the tasks that ended. Their rows stay in the stream, because Kinesis cannot delete records."""
+        log.warning("batch.aborted", **_facts(messages, batchId))
+
+
+class BatchWriter(Writer, DataSourceArrowWriter):
+    """Writes a frame once: `df.write`."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         return self._task.write_batches(iterator)
 
-    def commit(self, messages: Messages) -> None:
-        log_commit(messages)
 
-    def abort(self, messages: Messages) -> None:
-        log_abort(messages)
-
-
-class StreamRowWriter(DataSourceStreamWriter):
+class StreamRowWriter(Writer, DataSourceStreamWriter):
     """Writes micro-batches that Spark passes as rows, as Spark 4.0 does."""
-
-    def __init__(self, task: WriteTask) -> None:
-        self._task = task
 
     def write(self, iterator: Iterator[Row]) -> Written:
         return self._task.write_rows(iterator)
-
-    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        log_commit(messages, batchId)
-
-    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        log_abort(messages, batchId)
-
-
-def log_commit(messages: Messages, batch_id: int | None = None) -> None:
-    """Log the totals of all tasks of a batch."""
-    log.info("batch.put", **_facts(messages, batch_id))
-
-
-def log_abort(messages: Messages, batch_id: int | None = None) -> None:
-    """Log the totals of the tasks that ended. Their rows stay in the stream, because Kinesis cannot delete records."""
-    log.warning("batch.aborted", **_facts(messages, batch_id))
 
 
 def _facts(messages: Messages, batch_id: int | None) -> dict[str, object]:

@@ -7,24 +7,15 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamArrowWriter
 
-from spark_kinesis_sink.task import WriteTask, Written
-from spark_kinesis_sink.writer import Messages, log_abort, log_commit
+from spark_kinesis_sink.task import Written
+from spark_kinesis_sink.writer import Writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class StreamArrowWriter(DataSourceStreamArrowWriter):
+class StreamArrowWriter(Writer, DataSourceStreamArrowWriter):
     """Writes micro-batches that Spark passes as Arrow record batches."""
-
-    def __init__(self, task: WriteTask) -> None:
-        self._task = task
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         return self._task.write_batches(iterator)
-
-    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        log_commit(messages, batchId)
-
-    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        log_abort(messages, batchId)

@@ -26,7 +26,7 @@ class Connect:
     """How to reach AWS. All of it may come from the environment and from the AWS configuration files instead."""
 
     region: str | None = None
-    "The region. Default: that of the ARN, of the endpoint, or of the AWS configuration."
+    "The region. Default: the region of the ARN, of the endpoint, or of the AWS configuration."
     endpoint_url: str | None = None
     "Another endpoint of Kinesis, such as a local server. Default: AWS_ENDPOINT_URL, else AWS."
     profile: str | None = None

@@ -16,7 +16,7 @@ class Destination:
     """How to reach the destination. What is not given is as for the source."""
 
     to_region: str | None = None
-    "The region of the destination. Default: that of its ARN or endpoint, else as for the source."
+    "The region of the destination. Default: the region of its ARN or endpoint, else as for the source."
     to_endpoint_url: str | None = None
     "Another endpoint of Kinesis for the destination. Default: as for the source, if the region is the same."
     to_profile: str | None = None

@@ -1,5 +1,5 @@
 """
-The errors of consumer groups, besides those of `kinesis_core`.
+The errors of consumer groups, in addition to the errors of `kinesis_core`.
 
     KinesisError
     ├── LeaseLostError              the lease was lost before the commit, or this is unknown

@@ -180,8 +180,8 @@ def verify_consumer(consumer: str | None, streams: Sequence[str]) -> None:
         raise refused("consumer", "the name or ARN of a consumer", consumer)
     if consumer is not None and consumer.startswith("arn:") and len(streams) > 1:
         raise OptionError(
-            f"'consumer' accepts a name, which is used for each of the {len(streams)} streams; got '{consumer}'. An ARN is that of "
-            "the consumer of one stream."
+            f"'consumer' accepts a name, which is used for each of the {len(streams)} streams; got '{consumer}'. An ARN names "
+            "the consumer of only one stream."
         )
 
 

@@ -37,7 +37,7 @@ WRITING = (
         "stream.recreated",
         "WARNING",
         "task",
-        "The stream that is written to was deleted and created again.",
+        "The stream was deleted and created again while it was written to.",
         {"stream": ""},
         example="stream.recreated stream=orders",
     ),

@@ -103,7 +103,7 @@ MAX_SHARD_SKEW = HOW_MUCH.option(
     name="maxShardSkew",
     meaning=(
         "The maximum difference between the shards of a micro-batch, in the arrival times of their records. It applies while a "
-        "limit ends one shard before its tip. The other shards, of all streams, wait for the one that is furthest behind. So a "
+        "limit ends one shard before its tip. The other shards, of all streams, wait for the slowest shard. So a "
         "watermark with a longer delay "
         "than this drops no rows of a shard that is behind. A shard whose calls are refused, or that Kinesis returns no records of, "
         "holds the others for a minute at most. At the tip nothing waits, unless this is less than 5 s. With `none`, each shard goes as far as its limits allow."
@@ -149,7 +149,8 @@ PLAN_BUDGET = HOW_MUCH.option(
     meaning=(
         "How long a micro-batch waits for its plan at most. Shards that the driver has not begun to plan by then are left for the "
         "next micro-batch, and come first there. A plan that was made while Spark processed the previous micro-batch is not cut. "
-        "Neither are the plans of micro-batches without a limit, nor of those that wait for `minRecordsPerTrigger`. With `none`, every "
+        "Plans of micro-batches without a limit, or of micro-batches that wait for `minRecordsPerTrigger`, are not cut either. "
+        "With `none`, every "
         "plan has all shards. It also has all of them while some that it would leave are behind by more than `maxShardSkew`."
     ),
     parser=or_none(duration(0.1, 600, "ms")),

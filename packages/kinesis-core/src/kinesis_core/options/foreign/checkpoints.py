@@ -114,7 +114,7 @@ class _Pasted:
         stream = stream if isinstance(stream, str) and stream else None
         if stream in self.started:
             raise BadValueError(
-                "The text has offsets of two batches of one stream. Paste those of the last committed batch only."
+                "The text has offsets of two batches of one stream. Paste only the offsets of the last committed batch."
             )
         shards = {shard_id: value for shard_id, value in document.items() if shard_id != "metadata"}
         self.started[stream] = {shard_id: _read_cut(shard_id, value) for shard_id, value in shards.items()}

@@ -18,7 +18,6 @@ from kinesis_consumer import (
     MemoryLeases,
     SendTo,
     SqliteLeases,
-    WorkerNameInUseError,
 )
 from kinesis_consumer.leases import new_item
 from kinesis_consumer.stores import MemoryTable, Update
@@ -216,25 +215,6 @@ def test_a_local_kinesis_with_leases_at_aws(emulator: Emulator, monkeypatch: pyt
         OptionError, match=r"AWS_ENDPOINT_URL_DYNAMODB \(or endpoint_url of DynamoLeases\).*SqliteLeases"
     ):
         opened(emulator, leases=None)
-
-
-def test_a_worker_name_that_is_in_use(emulator: Emulator) -> None:
-    """`open` refuses the name of a process that renews its leases."""
-
-    class RenewedTable(MemoryTable):
-        def scan(self) -> list[Item]:
-            self.update(Update(SHARD, {"leaseOwner": "one"}, add={"leaseCounter": 5}))
-            return super().scan()
-
-    class Leases:
-        def open(self, *_: object) -> MemoryTable:
-            table = RenewedTable()
-            table.create(SHARD, new_item(Lease(SHARD, OLDEST)))
-            table.update(Update(SHARD, {}, {"leaseOwner": "one"}))
-            return table
-
-    with pytest.raises(WorkerNameInUseError, match="'one'"):
-        opened(emulator, leases=Leases(), worker="one", settings=GroupSettings(lease_duration_s=1))
 
 
 @pytest.mark.parametrize("is_running", [True, False])

@@ -107,31 +107,6 @@ def test_too_few_threads(monkeypatch: pytest.MonkeyPatch, allowed: int) -> None:
     assert not any(thread.is_alive() for thread in group._threads._threads)
 
 
-def test_one_batch_of_a_shard_is_out_at_a_time() -> None:
-    """The next batch of a shard comes after the commit of the one before; other shards go on."""
-    stream = new_stream(2)
-    fill(stream, 6)
-    with new_group(stream, settings=ONE_BY_ONE) as group:
-        first, second = next(group), next(group)
-        assert {first.shard_id, second.shard_id} == set(stream.shards)
-        assert group._threads.take() is None
-        second.commit()
-        assert next(group).shard_id == second.shard_id
-
-
-def test_a_commit_is_kept_for_the_next_worker() -> None:
-    """Another worker goes on after the last commit, and gets a batch without a commit again: with its id and records."""
-    stream, table = new_stream(), MemoryTable()
-    fill(stream, 3)
-    with new_group(stream, table, settings=ONE_BY_ONE) as group:
-        read(group, 1)
-        dropped = next(group)
-    with new_group(stream, table, settings=ONE_BY_ONE, worker="worker-2") as group:
-        again = next(group)
-        assert (again.id, data(again)) == (dropped.id, [b"1"])
-        assert data(dropped) == [b"1"]
-
-
 def test_committing_again_does_nothing() -> None:
     """A second commit of a batch is no error, and hands nothing out again, also when two threads commit at once."""
     stream, table = new_stream(), FaultyTable()
@@ -171,30 +146,6 @@ def test_several_streams_in_one_group() -> None:
                 break
         assert group.lag() == {stream: {SHARD: 0} for stream in streams}
     assert found == {stream: [b"0", b"1", b"2", b"3", b"4"] for stream in streams}
-
-
-def test_the_lag_is_that_of_the_last_page() -> None:
-    """`lag` has a shard once it was read, in milliseconds; a group that was not entered knows none."""
-    stream = new_stream()
-    fill(stream, 2)
-    stream.clock.sleep(5)
-    group = new_group(stream, settings=ONE_BY_ONE)
-    assert group.lag() == {}
-    with group:
-        next(group)
-        wait_until(lambda: group.lag() != {})
-        assert set(group.lag()["orders"]) == {SHARD}
-
-
-def test_a_child_shard_is_read_after_its_parent() -> None:
-    """The records of a child come once those of its parent are committed."""
-    stream = new_stream()
-    parent = fill(stream, 2)
-    children = stream.split(SHARD)
-    later = [stream.put(child, child.encode()).data for child in children]
-    with new_group(stream, settings=ONE_BY_ONE) as group:
-        assert read(group, 2) == parent
-        assert sorted(read(group, 2)) == sorted(later)
 
 
 def test_a_merged_shard_waits_for_both_parents() -> None:

@@ -11,7 +11,6 @@ Consumer groups: workers that share the shards of a stream by leases.
 from __future__ import annotations
 
 import platform
-import random
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -193,7 +192,7 @@ class ConsumerGroup:
             HandlerError: The handler failed in all attempts.
             DataLossError, ServiceError: As in an iteration.
         """
-        run = Run(self._threads, handler, self._handling(retries, on_failure, each))
+        run = Run(self._threads, handler, Handling(retries, on_failure, each))
         run.in_threads(Arrivals(self._threads, warns=False), threads)  # they may take as long as they need
 
     async def run_async(
@@ -206,17 +205,9 @@ class ConsumerGroup:
         each: Literal["batch", "record"] = "batch",
     ) -> None:
         """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
-        run = Run(self._threads, handler, self._handling(retries, on_failure, each))
+        run = Run(self._threads, handler, Handling(retries, on_failure, each))
         with in_words_of_groups():
             await run.in_tasks(Arrivals(self._threads, warns=False), tasks)
-
-    def _handling(
-        self,
-        retries: int,
-        on_failure: Literal["stop"] | OnFailure,
-        each: Literal["batch", "record"],
-    ) -> Handling:
-        return Handling(retries, on_failure, each, random.Random())  # noqa: S311 # jitter, not a secret
 
     def stop(self) -> None:
         """End all iterations after the current batches. Leases are kept until `close`."""

@@ -269,14 +269,6 @@ def test_a_batch_of_several_pages_is_the_same_after_a_crash() -> None:
     assert (len(data(lost)), data(again), again.id) == (5, data(lost), lost.id)
 
 
-def test_a_batch_that_was_replayed_twice() -> None:
-    """Each worker that takes over delivers the open batch again, until one commits it."""
-    shard = OneShard.new()
-    put(shard, b"1")
-    ids = {str(next_batch(shard.reader()).id) for _ in range(3)}
-    assert len(ids) == 1
-
-
 def test_limits_of_a_batch() -> None:
     """A batch has at most the given number of records, and ends once it has the given bytes."""
     shard = OneShard.new(GroupSettings(max_batch_records=3))
@@ -339,18 +331,6 @@ def test_a_pending_checkpoint_of_a_kcl_fixes_nothing() -> None:
     assert data(next_batch(shard.reader())) == [b"2", b"3"]
 
 
-def test_nothing_is_delivered_after_the_lease_was_lost() -> None:
-    """A worker that could not renew its lease delivers no batch, and commits none."""
-    shard = OneShard.new()
-    put(shard, b"1")
-    reader = shard.reader()
-    batch = next_batch(reader)
-    shard.clock.sleep(10)
-    with pytest.raises(LeaseLostError):
-        commit(reader, batch)
-    assert shard.lease().checkpoint == LeaseCheckpoint("TRIM_HORIZON")
-
-
 def test_a_store_that_fails_is_waited_out() -> None:
     """A commit waits while the store fails, and is made once it works."""
     shard = OneShard.new()
@@ -361,17 +341,6 @@ def test_a_store_that_fails_is_waited_out() -> None:
     shard.table.hook = lambda: "fail" if shard.clock.now_s() < back_s else ""
     commit(reader, batch)
     assert shard.lease().checkpoint == batch.end
-
-
-def test_a_store_that_fails_for_the_lease_duration() -> None:
-    """A commit gives up when the lease is no longer valid: another worker may have it."""
-    shard = OneShard.new()
-    put(shard, b"1")
-    reader = shard.reader()
-    batch = next_batch(reader)
-    shard.table.hook = lambda: "fail"
-    with pytest.raises(LeaseLostError, match="could not be renewed"):
-        commit(reader, batch)
 
 
 def test_a_batch_whose_end_could_not_be_fixed_stays_the_same() -> None:
@@ -400,20 +369,6 @@ def test_the_end_of_a_shard() -> None:
     assert (reader.buffer.is_ended, reader.is_finished) == (True, False)
     assert commit(reader, batch) is None
     assert reader.is_finished
-
-
-def test_a_hand_over_stops_deliveries() -> None:
-    """Once another worker is to have the shard, the batch in hand can be committed, and no other one goes out."""
-    shard = OneShard.new()
-    put(shard, b"1")
-    reader = shard.reader()
-    batch = next_batch(reader)
-    put(shard, b"2")
-    assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None
-    reader.held.renew()
-    assert commit(reader, batch) is None
-    assert fetch_and_take(reader) is None
-    assert shard.lease().checkpoint == batch.end
 
 
 def test_an_idle_shard_is_not_in_doubt() -> None:

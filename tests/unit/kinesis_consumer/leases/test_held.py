@@ -118,14 +118,6 @@ def test_a_lost_response_loses_no_lease(shard: OneShard, held: HeldLease) -> Non
     assert held.is_ours
 
 
-def test_a_lost_response_of_a_taking_is_noticed(shard: OneShard, held: HeldLease) -> None:
-    """A renewal without a response, and then another worker: the lease is lost."""
-    renew_in_vain(shard, held)
-    others_take(shard)
-    with pytest.raises(LeaseLostError):
-        held.renew()
-
-
 def test_hand_over(shard: OneShard, held: HeldLease) -> None:
     """A renewal learns that the leader wants the lease for another worker, and keeps it until it is released."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None

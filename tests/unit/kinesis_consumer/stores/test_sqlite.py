@@ -189,14 +189,6 @@ def test_a_locked_file_that_is_new(path: Path) -> None:
         table.prepare()
 
 
-def test_it_goes_on_after_an_error(path: Path) -> None:
-    """After an error the table can be used again, and nothing of the failed change is left."""
-    with opened(path, wait_s=0.01) as table:
-        with locked(path), pytest.raises(UnavailableError):
-            table.create("a", {"n": 1})
-        assert table.create("a", {"n": 2})
-
-
 @pytest.mark.parametrize("at", ["missing/leases.db", "."])
 def test_a_path_that_cannot_be_opened(tmp_path: Path, at: str) -> None:
     """A missing folder, or a folder instead of a file, is an error that names it."""
@@ -308,18 +300,6 @@ def test_a_file_in_a_folder_with_any_name(tmp_path: Path, monkeypatch: pytest.Mo
         table.close()
         assert table.get("a") == {"leaseKey": "a"}
     assert [file.name for file in folder.iterdir()] == ["a?mode=memory#.db"]
-
-
-def test_permissions_of_the_file(path: Path) -> None:
-    """The file has the permissions that the umask gives."""
-    before = os.umask(0o027)
-    try:
-        with opened(path) as table:
-            table.create("a", {})
-            modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
-    finally:
-        os.umask(before)
-    assert modes == dict.fromkeys(("leases.db", "leases.db-wal", "leases.db-shm"), 0o640)
 
 
 def test_the_file_is_created_once(path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -58,28 +58,6 @@ def test_an_item_comes_back_as_it_was(table: ItemTable) -> None:
     assert table.update(Update(KEY, {}, set={"new": 1})) == {**item, "new": 1}
 
 
-def test_a_missing_item(table: ItemTable) -> None:
-    """An item that is not there is None, and in no list."""
-    assert table.get(KEY) is None
-    assert table.scan() == []
-    assert table.keys_of_owner("worker") == []
-
-
-def test_create_only_once(table: ItemTable) -> None:
-    """An item is created if there is none with its key, and else stays as it is."""
-    item = written(table, leaseCounter=1)
-    assert not table.create(KEY, {"leaseCounter": 2})
-    assert table.get(KEY) == item
-
-
-def test_all_items_are_scanned(table: ItemTable) -> None:
-    """A scan returns all items, with those that are no leases."""
-    keys = {f"shardId-{number:012d}" for number in range(25)} | {"Migration3.0"}
-    for key in keys:
-        assert table.create(key, {"leaseCounter": 0})
-    assert sorted(str(item["leaseKey"]) for item in table.scan()) == sorted(keys)
-
-
 def test_an_update_changes_what_it_names(table: ItemTable) -> None:
     """Attributes are set, removed and added to, the others stay, and the whole new item is returned."""
     written(
@@ -108,14 +86,6 @@ def test_an_update_changes_what_it_names(table: ItemTable) -> None:
     assert table.update(update) == new
     assert table.get(KEY) == new
     assert table.update(update) is None  # the counter is another one
-
-
-def test_an_update_of_one_item_leaves_the_others(table: ItemTable) -> None:
-    """Other items stay as they are."""
-    assert table.create("other", {"leaseCounter": 1})
-    written(table, leaseCounter=1)
-    table.update(Update(KEY, {}, add={"leaseCounter": 1}))
-    assert table.get("other") == {"leaseKey": "other", "leaseCounter": 1}
 
 
 PRESENT = {
@@ -347,18 +317,6 @@ def test_one_of_several_wins(opener: Opener, is_shared: bool) -> None:
     at_once(compete, WORKERS)
     assert sorted(wins) == sorted((what, n) for what in ("create", "update", "delete") for n in range(ROUNDS))
     assert [item["leaseCounter"] for item in shared.scan()] == [ROUNDS]
-
-
-def test_counts_add_up(opener: Opener) -> None:
-    """No addition is lost when several workers add at the same time."""
-    tables = [opener() for _ in range(WORKERS)]
-
-    def count(worker: int) -> None:
-        for _ in range(ROUNDS):
-            assert tables[worker].update(Update(KEY, {}, add={"leaseCounter": 1})) is not None
-
-    at_once(count, WORKERS)
-    assert tables[0].get(KEY) == {"leaseKey": KEY, "leaseCounter": WORKERS * ROUNDS}
 
 
 def test_workers_that_start_together(unprepared: Opener) -> None:

@@ -53,8 +53,6 @@ def decide(
     Only unfinished leases are balanced: a lease at the end of its shard is no work. No worker gets more than *max_leases* of them,
     or one that it does not *know*; those that are left wait for another worker.
     """
-    if not workers:
-        return []
     free = [
         lease
         for lease in leases

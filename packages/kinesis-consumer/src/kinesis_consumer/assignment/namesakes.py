@@ -19,7 +19,7 @@ from kinesis_core.clock import Clock
 from kinesis_core.leases import PROCESS, Item, Lease, read_leases
 
 MOVES = 2
-"""So many writes show that a process runs. A leader may have written one: it gives a lease again to the name that had it."""
+"""So many writes to a lease show that its worker runs. One may be a leader's, or was under way when the worker was killed."""
 FORGOTTEN = 3
 """A lease that was not checked for this many lease durations may have had other owners."""
 _DIGITS = 12

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from attrs import define, field
 
 from kinesis_consumer.assignment.metrics import read_report
-from kinesis_consumer.assignment.namesakes import is_marked
+from kinesis_consumer.assignment.namesakes import MOVES, is_marked
 from kinesis_consumer.errors import GroupStateError
 from kinesis_consumer.stores import ItemTable, Update
 from kinesis_core.leases import ENTITY_TYPE, LEASE_KEY, Item, read_leases, show_names
@@ -34,8 +34,6 @@ _TABLE_MIGRATION = "TableMigration3.5"
 _STATUS = "tm"
 _COMPLETE = "TABLE_MIGRATION_STATUS_COMPLETE"
 _EARLIER_STATUSES = tuple(f"TABLE_MIGRATION_STATUS_{name}" for name in ("INIT", "DEPLOYED", "PENDING"))
-MOVES = 2
-"""Number of writes to a lease which shows that its worker runs. One may have been under way when the worker was killed."""
 
 
 @define

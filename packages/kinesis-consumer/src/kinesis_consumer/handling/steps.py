@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from inspect import isawaitable, iscoroutine
 from typing import Any, Literal
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from kinesis_consumer.arguments import refused, verify_connection
 from kinesis_consumer.delivery import Batch
@@ -68,7 +68,7 @@ class Handling:
     retries: int
     on_failure: Literal["stop"] | OnFailure
     each: Literal["batch", "record"]
-    rng: random.Random
+    rng: random.Random = field(factory=random.Random)
 
     def __attrs_post_init__(self) -> None:
         if self.each not in ("batch", "record"):

@@ -7,7 +7,6 @@ import ssl
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import h2.config
@@ -59,9 +58,7 @@ class Http2Front:
         self._run(self._listen())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._run(self._stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -42,10 +41,8 @@ class Servers:
     def __enter__(self) -> Servers:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._running.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
 
     @cached_property
     def moto(self) -> str:

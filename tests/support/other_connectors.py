@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kinesis_core.errors import OptionError
-
 Configuration = dict[str, str]
 Parse = Callable[[Configuration], Any]
 """Makes options with `ignored`, as source and sink do."""
@@ -201,43 +199,3 @@ SINKS: dict[str, Configuration] = {
         "kinesis.client.maxRetryIntervalMs": "5000",
     },
 }
-
-
-ONLY_CHECKED = {"registeredConsumerIdType"}
-"""They say of another option what it shows by itself."""
-
-
-def respell(name: str) -> list[str]:
-    """Return the other spellings of *name*: in any case, with the prefix or without."""
-    bare = name[len("kinesis.") :] if name.lower().startswith("kinesis.") else name
-    return [name.lower(), name.upper(), bare, f"kinesis.{bare}", f"KINESIS.{bare.lower()}"]
-
-
-def see_whole(parse: Parse, configuration: Configuration) -> None:
-    """Check that a configuration is accepted as it stands, and that the log has one line for each option that is not needed."""
-    ignored = parse(configuration).ignored
-    assert all("has no effect here" in reason for reason in ignored)
-    assert len(set(ignored)) == len(ignored)
-
-
-def see_spellings(parse: Parse, configuration: Configuration, name: str) -> None:
-    """See that an option means the same in any case, with and without the prefix."""
-    expected = parse(configuration)
-    for spelling in respell(name):
-        options = parse(
-            {spelling if other == name else other: value for other, value in configuration.items()}
-        )
-        assert options == expected
-        assert len(options.ignored) == len(expected.ignored)
-
-
-def see_effect(parse: Parse, configuration: Configuration, name: str) -> None:
-    """See that without the option something would be different, or that the log says why it would not."""
-    options = parse(configuration)
-    is_logged = any(f"{name.removeprefix('kinesis.')}'" in reason for reason in options.ignored)
-    rest = {other: value for other, value in configuration.items() if other != name}
-    try:
-        is_missed = parse(rest) != options
-    except OptionError:
-        is_missed = True
-    assert is_missed or is_logged or name in ONLY_CHECKED

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kinesis_core import Stream, UserRecord
-from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
-from support.streams import KEY_ID, SECRET
+from support.streams import connection_to
 from support.waiting import wait_until
 
 
@@ -29,10 +28,7 @@ def user_record(data: bytes, **facts: Any) -> UserRecord:
 
 def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
     """Return all user records of *stream*, shard by shard."""
-    keys = StaticKeys(KEY_ID, SECRET)
-    with Stream.open(
-        stream, region=emulator.settings.region, endpoint_url=emulator.endpoint_url, credentials=keys
-    ) as opened:
+    with Stream.open(stream, **connection_to(emulator.endpoint_url)) as opened:
         return list(opened.read("TRIM_HORIZON").records())
 
 

@@ -34,79 +34,54 @@ class WitnessUnavailableError(Exception):
     """A witness cannot be installed or started on this machine."""
 
 
-class KinesisLocal:
-    """
-    A kinesis-local server on 127.0.0.1; a context manager.
-
-    It accepts 200 puts a second and serves a few MB/s of reads, so put little data into it. A new stream is CREATING for *creating_s*.
-    """
-
-    def __init__(self, creating_s: float = 0.001) -> None:
-        self._creating_s = creating_s
-        self._child: subprocess.Popen[bytes] | None = None
-        self.endpoint_url = ""
-
-    def __enter__(self) -> KinesisLocal:
-        script = install_kinesis_local()
-        port, tls_port = free_port(), free_port()
-        # Reshards take effect at once; no limit matters to a test.
-        names = (
-            *("DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
-            "REGISTER_STREAM_CONSUMER",
-        )
-        environment = {
-            **os.environ,
-            **{f"{name}_DURATION": "1ms" for name in names},
-            "CREATE_STREAM_DURATION": f"{self._creating_s * 1000:.0f}ms",
-            "KINESIS_MOCK_PLAIN_PORT": str(port),
-            "KINESIS_MOCK_TLS_PORT": str(tls_port),
-            "SHARD_LIMIT": "100000",
-            "LOG_LEVEL": "ERROR",
-        }
-        self._child = subprocess.Popen(
-            ["node", "-r", _HERE / "loopback_only.js", script],
-            cwd=script.parent,  # it reads its certificate from there
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self.endpoint_url = f"http://127.0.0.1:{port}"
-        try:
-            _wait_for_port(port, self._child)
-        except (WitnessUnavailableError, AssertionError):
-            self._stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
-        if self._child is None:
-            return
-        self._child.kill()  # asked to end, it waits for its clients' connections
-        self._child.communicate()
-
-
 @contextmanager
 def kinesis_local(creating_s: float = 0.001) -> Iterator[str]:
     """
     Yield the endpoint of a running kinesis-local, for a fixture. A new stream is CREATING for *creating_s*.
 
-    If it cannot run, the test is skipped with the reason, or fails with `REQUIRE_WITNESS=1`.
+    It accepts 200 puts a second and serves a few MB/s of reads, so put little data into it. If it cannot run, the test is skipped with
+    the reason, or fails with `REQUIRE_WITNESS=1`.
     """
     with ExitStack() as stack:
         try:
-            witness = stack.enter_context(KinesisLocal(creating_s))
+            endpoint_url = _start_kinesis_local(creating_s, stack)
         except WitnessUnavailableError as error:
             require(error)
-        yield witness.endpoint_url
+        yield endpoint_url
 
 
-def install_kinesis_local() -> Path:
-    """Install kinesis-local once per checkout, and return its script."""
-    return install(KINESIS_LOCAL) / "kinesis-local" / "main.js"
+def _start_kinesis_local(creating_s: float, stack: ExitStack) -> str:
+    """Start it, and let *stack* end it. Return its endpoint."""
+    script = install(KINESIS_LOCAL) / "kinesis-local" / "main.js"
+    port, tls_port = free_port(), free_port()
+    # Reshards take effect at once; no limit matters to a test.
+    names = (
+        *("DELETE_STREAM", "MERGE_SHARDS", "SPLIT_SHARD", "UPDATE_SHARD_COUNT"),
+        "REGISTER_STREAM_CONSUMER",
+    )
+    environment = {
+        **os.environ,
+        **{f"{name}_DURATION": "1ms" for name in names},
+        "CREATE_STREAM_DURATION": f"{creating_s * 1000:.0f}ms",
+        "KINESIS_MOCK_PLAIN_PORT": str(port),
+        "KINESIS_MOCK_TLS_PORT": str(tls_port),
+        "SHARD_LIMIT": "100000",
+        "LOG_LEVEL": "ERROR",
+    }
+    child = subprocess.Popen(
+        ["node", "-r", _HERE / "loopback_only.js", script],
+        cwd=script.parent,  # it reads its certificate from there
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    stack.callback(child.communicate)
+    stack.callback(child.kill)  # asked to end, it waits for its clients' connections
+    wait_until(lambda: _listens(port) or child.poll() is not None)
+    if child.returncode is not None:
+        raise WitnessUnavailableError(f"kinesis-local ended with {child.returncode} before it listened.")
+    return f"http://127.0.0.1:{port}"
 
 
 def install(package: str) -> Path:
@@ -142,12 +117,6 @@ def _npm_install(package: str, made: Path, folder: Path) -> None:
     except OSError:
         if not folder.exists():  # otherwise another run was faster
             raise
-
-
-def _wait_for_port(port: int, child: subprocess.Popen[bytes]) -> None:
-    wait_until(lambda: _listens(port) or child.poll() is not None)
-    if child.returncode is not None:
-        raise WitnessUnavailableError(f"kinesis-local ended with {child.returncode} before it listened.")
 
 
 def _listens(port: int) -> bool:

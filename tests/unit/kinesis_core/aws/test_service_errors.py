@@ -8,15 +8,27 @@ import pytest
 from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
 from kinesis_core.aws.service_errors import translate
+from kinesis_core.errors import ServiceError
 from kinesis_credentials.failures import translate as translate_lookup
 
 WHERE = {"stream": "orders"}
 
 
+def refused(code: str, service: str) -> ServiceError:
+    response: Any = {"Error": {"Code": code, "Message": "No."}}
+    return translate("Scan", WHERE, ClientError(response, "Scan"), service)
+
+
 def test_an_unknown_code_of_dynamodb_has_no_page_of_kinesis() -> None:
     """The page of Kinesis explains no code of DynamoDB, whose calls are made again after a pause."""
-    response: Any = {"Error": {"Code": "Strange", "Message": "No."}}
-    assert "is not retried" not in str(translate("Scan", WHERE, ClientError(response, "Scan"), "DynamoDB"))
+    assert "is not retried" not in str(refused("Strange", "DynamoDB"))
+
+
+def test_a_code_has_no_namespace() -> None:
+    """botocore may leave the namespace of a code. The error has the bare code, and the advice for it."""
+    error = refused("com.amazonaws.kinesis.v20131202#KMSDisabledException", "Kinesis")
+    assert error.code == "KMSDisabledException"
+    assert "The stream's KMS key is disabled: enable it, then restart." in str(error)
 
 
 def test_memory_is_no_failure_of_a_call() -> None:

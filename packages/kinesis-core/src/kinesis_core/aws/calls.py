@@ -24,13 +24,12 @@ from kinesis_core.errors import (
     ServiceError,
     StreamNotFoundError,
 )
+from kinesis_core.model import CLOCK_MARGIN_MS
 from kinesis_credentials.failures import ErrorResponse
 
 _REMEMBERED = 64
 _STEP_MS = 3000
 """If a response shows a time this much earlier than others did, it was very slow, or our own clock was set forward."""
-_DOUBT_MS = 2000
-"""How far behind our own clock the service's clock is assumed to be before its first response."""
 
 
 @define
@@ -64,7 +63,7 @@ class ServiceClock:
 
     def now_ms(self) -> int:
         with self._lock:
-            ahead_ms = max(self._ahead_ms, default=-_DOUBT_MS)
+            ahead_ms = max(self._ahead_ms, default=-CLOCK_MARGIN_MS)
         return int(self._clock.now_s() * 1000 + ahead_ms)
 
 

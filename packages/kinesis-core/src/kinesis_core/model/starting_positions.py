@@ -12,7 +12,10 @@ from kinesis_core.model.cuts import After, At, AtTimestamp, Cut, ShardEnd, TrimH
 from kinesis_credentials.advice import Advice, Setting
 
 CLOCK_MARGIN_MS = 2000
-"""How exactly the service's clock is known before its first responses have corrected it. A time that is further ahead of it is in the future."""
+"""
+How far behind our own clock the service's clock is assumed to be before its first response. A time that is further ahead than that
+is in the future.
+"""
 
 
 @frozen

@@ -78,7 +78,7 @@ def test_state(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_pat
     assert data_of(emulator, destination) == first
     second = fill(kinesis, source, 30, first=30)
     ran = kinesis("copy", source, destination, "--state", state)
-    assert ran.err.splitlines()[0].startswith("Goes on after 20")
+    assert ran.err.splitlines()[0].startswith("Continues after 20")
     assert data_of(emulator, destination) == sorted(first + second)
     assert kinesis("copy", source, destination, "--state", state).err.endswith(
         f"\n0 records copied to {destination}\n"

@@ -354,7 +354,7 @@ def test_a_batch_in_hand_at_close_is_lost() -> None:
     assert not batch.is_ours
     with pytest.raises(
         LeaseLostError,
-        match=r"is not committed, and is delivered again: its lease is lost\. Go on with the next batch",
+        match=r"is not committed, and is delivered again: its lease is lost\. Continue with the next batch",
     ) as raised:
         batch.commit()
     unpickled = pickle.loads(pickle.dumps(raised.value))  # noqa: S301 - our own bytes

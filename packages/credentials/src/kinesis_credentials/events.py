@@ -46,7 +46,7 @@ EVENTS = (
         "credentials.refreshed",
         "INFO",
         "driver, task",
-        "A source of credentials returned keys, the first ones included.",
+        "A source of credentials returned keys. The first keys of a process are logged as well.",
         {
             "source": "the name of the source, such as a role's ARN",
             "expires": "when the keys expire, in ISO 8601; `None` for keys that do not",

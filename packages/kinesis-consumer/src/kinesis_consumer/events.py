@@ -14,7 +14,7 @@ _RECORD = {
 }
 _WORKER = {"worker": "the worker's name"}
 _FAILURE = {"code": "AWS's error code, or the name of the failure", "reason": ""}
-_FAILURES = {"failures": "how many attempts failed since the last line, with this one"}
+_FAILURES = {"failures": "how many attempts failed since the last line, including this one"}
 _CHECKPOINT = {"checkpoint": "how far the shard was read: a sequence number, or a word of the KCL"}
 _BATCHES = (
     Event(
@@ -43,7 +43,7 @@ _BATCHES = (
         "batch.uncommitted",
         "WARNING",
         "worker",
-        "A batch is out for a minute while the program waits for another one. Its shard waits for the commit.",
+        "The program has not committed a batch for a minute, and waits for another one. The shard of the batch waits for the commit.",
         {**_BATCH, "out_s": "for how long it is out, at least"},
         example="batch.uncommitted batch=orders:shardId-000000000000:4966...:4967... out_s=60",
     ),
@@ -142,10 +142,10 @@ _LEASES = (
         "renewal.failed",
         "WARNING",
         "worker",
-        "Leases could not be written. Each is tried again while it is valid. The first failure has a line at once, further ones one each "
-        "minute. `coordination.recovered` follows.",
+        "Leases could not be written. Each is tried again while it is valid. The first failure is logged at once, further "
+        "failures once a minute. `coordination.recovered` follows.",
         {
-            "leases": "how many leases failed since the last line, with this one",
+            "leases": "how many leases failed since the last line, including this one",
             "lease": "one of them: the key",
             **_FAILURE,
             **_FAILURES,
@@ -165,8 +165,8 @@ _LEASES = (
         "shard.failed",
         "WARNING",
         "worker",
-        "A shard could not be read for the moment. It is tried again. Logged for the first failure in a row, and then whenever their "
-        "number has doubled.",
+        "A shard could not be read for the moment. It is tried again. Logged for the first failure in a row, and again each "
+        "time their number has doubled.",
         {**_LEASE, **_FAILURE, "failures": "how many attempts failed in a row"},
         example="shard.failed lease=shardId-000000000000 code=InternalFailure reason=GetRecords failed: ... failures=1",
     ),
@@ -182,7 +182,8 @@ _LEASES = (
         "shard.waiting",
         "INFO",
         "worker",
-        "A shard waits: to be read, for its parents, or at its end, for the leases of its children. Logged after 10 seconds, and then "
+        "A shard waits: for its first read, for its parents, or, at its end, for the leases of its children. Logged after 10 "
+        "seconds, and then "
         "each minute.",
         {**_LEASE, "reason": "what it waits for", "waited_s": "for how long it waits"},
         example="shard.waiting lease=shardId-000000000002 reason=its parents are not read to their end: shardId-000000000000 waited_s=10",
@@ -191,8 +192,8 @@ _LEASES = (
         "shards.unassigned",
         "WARNING",
         "worker",
-        "Nobody reads these shards: all workers have as many as `max_leases` allows. Start another worker, or raise the setting in all of them. "
-        "Logged once a number has stayed for as long as a lease is valid: by the leader, or by each worker where workers take leases.",
+        "No worker reads these shards: all workers have as many as `max_leases` allows. Start another worker, or raise the "
+        "setting in all workers. The leader logs it once the number has not changed for a lease duration.",
         {"shards": "how many", "max_leases": "the setting of this worker"},
         example="shards.unassigned shards=3 max_leases=1",
     ),
@@ -210,8 +211,8 @@ _LEASES = (
         "subscription.failed",
         "WARNING",
         "worker",
-        "A subscription of enhanced fan-out failed. The shard is polled until the next one, which is made after a pause. There is one "
-        "line for failures in a row with one code.",
+        "A subscription of enhanced fan-out failed. The shard is polled until the next subscription, which is made after a "
+        "pause. There is one line for failures in a row with the same code.",
         {"shard": "", "consumer": "the consumer's ARN", **_FAILURE},
         example="subscription.failed shard=shardId-000000000000 consumer=arn:aws:kinesis:... code=ResourceInUseException reason=...",
     ),
@@ -221,7 +222,7 @@ _COORDINATION = (
         "coordination.failed",
         "WARNING",
         "worker",
-        "A part of the coordination failed. It is tried again. The first failure has a line at once, further ones one each minute.",
+        "A part of the coordination failed. It is tried again. The first failure is logged at once, further failures once a minute.",
         {"task": "the part", **_FAILURE, **_FAILURES},
         example="coordination.failed task=assignment code=ThrottlingException reason=DynamoDB Scan failed: ... failures=6",
     ),

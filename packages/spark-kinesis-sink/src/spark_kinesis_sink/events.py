@@ -23,7 +23,7 @@ EVENTS = (
         "batch.aborted",
         "WARNING",
         "driver",
-        "A batch failed. The counts are of the tasks that ended: their rows stay in the stream.",
+        "A batch failed. The counts are for the tasks that ended. Their rows stay in the stream.",
         _TOTALS,
         _BATCH,
         example="batch.aborted batch=7 tasks=2 unfinished=1 user_records=500 records=20 bytes=51200 requests=1 throttled=0 "

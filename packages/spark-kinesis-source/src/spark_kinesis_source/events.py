@@ -10,7 +10,7 @@ EVENTS = (
         "metrics.failed",
         "WARNING",
         "driver",
-        "`QueryMetrics` could not export an event of Spark. The query is not disturbed.",
+        "`QueryMetrics` could not export an event of Spark. The query continues.",
         {"reason": "the error"},
         example="metrics.failed reason=ValueError: counters can only be incremented by non-negative amounts",
     ),

@@ -42,7 +42,7 @@ def copy(
     until
         Where to end: a time. Default: at the tip of each shard.
     follow
-        Go on with records that come later, until Ctrl-C.
+        Continue with later records, until Ctrl-C.
     aggregate
         Pack many records into one record of Kinesis, as the Kinesis Producer Library does.
     state
@@ -58,7 +58,7 @@ def copy(
     file = None if state is None else StateFile(state, read, written)
     saved = None if file is None else file.read()
     if saved is not None:
-        note(f"Goes on after {show_time(saved.reached_ms)}, as {state} says.")
+        note(f"Continues after {show_time(saved.reached_ms)}, the position in {state}.")
     producer = writing.open_producer(destination, ProducerSettings(aggregation_enabled=aggregate))
     with connect.open(source) as stream, Stopping() as stopping, ProgressLine() as progress:
         parts = plan.parts(stream, saved, None if file is None else read.retention_hours)

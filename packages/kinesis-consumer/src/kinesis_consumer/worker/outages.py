@@ -34,7 +34,7 @@ class Outage:
     _since_s: float | None = field(default=None, init=False)
 
     def failed(self, now_s: float) -> int | None:
-        """Note a failure. Returns how many there were since the last line, with this one, if another line is due; else None."""
+        """Note a failure. Returns how many there were since the last line, including this one, if another line is due; else None."""
         self.failures += 1
         self._unlogged += 1
         self._total += 1

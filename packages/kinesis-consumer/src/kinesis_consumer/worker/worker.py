@@ -254,7 +254,7 @@ def _lost(batch: Batch, reason: str, may_be_committed: bool) -> LeaseLostError:
         else f"is not committed, and is delivered again: {reason}"
     )
     return LeaseLostError(
-        f"Batch {batch.id} {fate}. Go on with the next batch.",
+        f"Batch {batch.id} {fate}. Continue with the next batch.",
         batch.shard_id,
         batch.stream,
         may_be_committed,

@@ -66,7 +66,7 @@ CALLS = (
         "permissions.unchecked",
         "DEBUG",
         "driver",
-        "The check of permissions before a query starts ended early, for another reason than a permission.",
+        "The check of permissions before a query starts ended early. The reason is not a missing permission.",
         {"reason": "AWS's error code"},
         example="permissions.unchecked reason=InternalFailure",
     ),
@@ -74,7 +74,7 @@ CALLS = (
         "stream.awaited",
         "WARNING",
         "driver, task",
-        "The stream is being created or changed, or Kinesis does not know everywhere yet that it is ACTIVE. The call is repeated.",
+        "The stream is being created or changed, or some servers of Kinesis do not yet know that it is ACTIVE. The call is repeated.",
         {
             "call": "the operation",
             "reason": "what shows that the stream is not ready",
@@ -87,7 +87,7 @@ CALLS = (
         "threads.limited",
         "WARNING",
         "driver, task",
-        "A limit of the process allows fewer threads than there should be, so fewer calls are made at the same time.",
+        "A limit of the process allows fewer threads than wanted, so fewer calls are made at the same time.",
         {
             "threads": "what they do",
             "started": "how many there are",

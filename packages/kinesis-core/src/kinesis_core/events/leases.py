@@ -9,7 +9,7 @@ LEASES = (
         "index.created",
         "INFO",
         "worker",
-        "The lease table had no index by owner, and DynamoDB was asked for it. It takes minutes. `table.awaited` follows.",
+        "The lease table had no index by owner. The process requested the index. This takes minutes. `table.awaited` follows.",
         {"table": "", "index": "the name of the index"},
         example="index.created table=billing index=LeaseOwnerToLeaseKeyIndex",
     ),
@@ -17,8 +17,8 @@ LEASES = (
         "lease.delayed",
         "WARNING",
         "driver",
-        "A shard that was not read yet has no lease: the record before the start was searched for, and the search failed. It "
-        "is made again at the next publication.",
+        "A shard that was not read yet has no lease, because the search for the record before the start failed. The search is "
+        "repeated at the next publication.",
         {"lease": "the lease's key", "code": "AWS's error code", "reason": ""},
         example="lease.delayed lease=shardId-000000000003 code=ThrottlingException reason=Kinesis GetRecords failed: ...",
     ),
@@ -26,8 +26,8 @@ LEASES = (
         "lease.owned",
         "WARNING",
         "driver",
-        "The query starts where a KCL application stopped, and workers of the application may still run. Stop them: else they "
-        "process the same records as the query.",
+        "The query starts where a KCL application stopped, and workers of the application may still run. Stop them. Otherwise "
+        "they process the same records as the query.",
         {"table": "", "workers": "the names of the workers", "reason": "what the table shows of them"},
         example="lease.owned table=billing workers=host-1:8f2c reason=they own leases, and the table does not tell whether ...",
     ),
@@ -51,8 +51,8 @@ LEASES = (
         "lease.taken",
         "WARNING",
         "driver",
-        "A lease belongs to another consumer: it owns the lease, or has finished the shard and deleted it. The query writes it no more "
-        "in this run. One line for each lease.",
+        "A lease belongs to another consumer: it owns the lease, or has finished the shard and deleted it. The query no longer "
+        "writes it in this run. One line for each lease.",
         {"table": "", "lease": "the lease's key", "reason": ""},
         example="lease.taken table=etl lease=shardId-000000000003 reason=another consumer owns it, ...",
     ),

@@ -48,9 +48,8 @@ PLANNING = (
         "plan.failed",
         "INFO",
         "driver",
-        "While the last batch was processed, a call for the plan of the next batch failed. It is planned "
-        "again when Spark "
-        "asks for it.",
+        "While the last batch was processed, a call for the plan of the next batch failed. The batch is planned again when "
+        "Spark requests it.",
         {"reason": "AWS's error code"},
         example="plan.failed reason=InternalFailure",
     ),
@@ -58,8 +57,9 @@ PLANNING = (
         "start.ahead",
         "WARNING",
         "driver",
-        "A read starts at a sequence number, and the shard has no record of this or a later number. Records with lower numbers that come "
-        "are not read. That is right where a subscription of enhanced fan-out ended. Otherwise check the number.",
+        "A read starts at a sequence number, and the shard has no record of this or a later number. New records with lower "
+        "numbers are not read. This is correct if the number is the end of a subscription of enhanced fan-out. Otherwise check "
+        "the number.",
         {"stream": "", "shard": "", "sequence": "the number"},
         example="start.ahead stream=orders shard=shardId-000000000003 sequence=49662345678901234567890123456789012345678901234567890123",
     ),
@@ -67,12 +67,13 @@ PLANNING = (
         "start.expired",
         "WARNING",
         "driver",
-        "A read starts at a time, and records that arrived since then have expired, or may have. With `failOnDataLoss=false` it reads "
-        "what is left. Otherwise there is an error and no event. One line for each time that is asked for.",
+        "A read starts at a time, and records that arrived since then have expired, or may have expired. With "
+        "`failOnDataLoss=false` it reads the remaining records. Otherwise there is an error and no event. One line for each "
+        "requested time.",
         {
             "stream": "",
             "asked": "where the read should start",
-            "left": "what arrived then or later has not expired",
+            "left": "records that arrived then or later have not expired",
             "retention_hours": "the stream's retention",
         },
         example="start.expired stream=orders asked=2026-01-31 08:00:00 UTC left=2026-01-31 08:31:00 UTC retention_hours=24",

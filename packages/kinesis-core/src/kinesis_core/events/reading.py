@@ -67,7 +67,7 @@ READING = (
         "data.lost",
         "WARNING",
         "driver, task",
-        "Records expired before they were read, or may have. With `failOnDataLoss=false` the query "
+        "Records expired, or may have expired, before they were read. With `failOnDataLoss=false` the query "
         "continues with "
         "the oldest record that is left. Otherwise there is an error and no event.",
         {"reason": "", "stream": "", "shard": ""},
@@ -106,7 +106,7 @@ READING = (
         "WARNING",
         "driver, task",
         "Kinesis returned only empty pages of the shard, and the tip came no closer. No record is known to be lost, and reading "
-        "continues there. There is one line when it is noticed, and one for each further minute. After ten minutes it is an error.",
+        "continues there. There is one line at first, and one for each further minute. After ten minutes it is an error.",
         {
             "stream": "",
             "shard": "",

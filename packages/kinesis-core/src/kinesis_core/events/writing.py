@@ -17,7 +17,7 @@ WRITING = (
         "records.lost",
         "WARNING",
         "task",
-        "A producer that was not closed could not write all it held when it was collected, or when the program ended.",
+        "A producer that was not closed could not write all of its records when it was garbage-collected, or when the program ended.",
         {
             "stream": "",
             "user_records": "how many user records may not be in the stream",

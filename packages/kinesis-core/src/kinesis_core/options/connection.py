@@ -114,7 +114,7 @@ HTTP_TRANSPORT = HTTP.option(
         "Who sends the frequent calls. `direct`: this package, on connections that botocore opens. `botocore`: botocore signs "
         "and sends every call. This takes at least six times the CPU for a small call, and three times the CPU for a large "
         "page. Use it "
-        "to find out whether `direct` causes a problem. A DEBUG event `transport.chosen` names the one in use."
+        "to find out whether `direct` causes a problem. The DEBUG event `transport.chosen` names the choice."
     ),
     parser=one_of({transport.value: transport for transport in Transport}),
     default_text="the environment variable `KINESIS_HTTP_TRANSPORT`, else `direct`",

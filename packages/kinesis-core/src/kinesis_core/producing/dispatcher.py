@@ -181,7 +181,7 @@ class Dispatcher:
             self._advance(None)
 
     def _advance(self, result: CallResult | None) -> None:
-        """Go on with the first findings, whose last call had this *result*."""
+        """Continue with the first findings. Their last call had this *result*."""
         while self._findings:
             steps = self._findings[0]
             try:

@@ -41,7 +41,7 @@ _DIVIDED = (
 MAX_RECORDS_PER_SHARD = HOW_MUCH.option(
     name="maxRecordsPerShard",
     meaning=(
-        "About how many records of each shard a micro-batch contains at most. An aggregate counts as one record. On Spark 4.0 "
+        "The approximate maximum number of records of each shard in a micro-batch. An aggregate counts as one record. On Spark 4.0 "
         "and 4.1 the default has no effect: a micro-batch contains all records in the stream. Set this option, "
         "`maxBytesPerShard`, `maxRecordsPerTrigger` or `maxBytesPerBatch` there to limit it. If you set one of them "
         "there, `Trigger.AvailableNow` ends after one micro-batch of that size."
@@ -52,8 +52,8 @@ MAX_RECORDS_PER_SHARD = HOW_MUCH.option(
 MAX_BYTES_PER_SHARD = HOW_MUCH.option(
     name="maxBytesPerShard",
     meaning=(
-        "About how many bytes of each shard a micro-batch contains at most. The names of other connectors take a time: the "
-        f"limit is then what a shard delivers in that time at {show_rate(SHARD_RATE_BYTES)}."
+        "The approximate maximum number of bytes of each shard in a micro-batch. The names of other connectors take a time. The "
+        "limit is then the data that a shard delivers in that time at {show_rate(SHARD_RATE_BYTES)}."
     ),
     parser=byte_size(),
     default=_LIMITS.max_bytes,
@@ -62,7 +62,7 @@ MAX_BYTES_PER_SHARD = HOW_MUCH.option(
 MAX_RECORDS_PER_TRIGGER = HOW_MUCH.option(
     name="maxRecordsPerTrigger",
     meaning=(
-        "About how many records, in all shards and streams together, a micro-batch contains at most. An aggregate counts as one "
+        "The approximate maximum number of records in a micro-batch, in all shards and streams together. An aggregate counts as one "
         f"record. {_DIVIDED} `maxRecordsPerShard` still limits each shard."
     ),
     parser=integer(1, None, "records"),
@@ -72,8 +72,8 @@ MAX_RECORDS_PER_TRIGGER = HOW_MUCH.option(
 MAX_BYTES_PER_BATCH = HOW_MUCH.option(
     name="maxBytesPerBatch",
     meaning=(
-        "About how many bytes, in all shards and streams together, a micro-batch contains at most. It can be exceeded by one "
-        f"record of each shard. {_DIVIDED}"
+        "The approximate maximum number of bytes in a micro-batch, in all shards and streams together. A micro-batch can exceed "
+        "it by one record of each shard. {_DIVIDED}"
     ),
     parser=byte_size(),
     default=_PLAN.batch_limits.max_bytes,
@@ -82,8 +82,9 @@ MAX_BYTES_PER_BATCH = HOW_MUCH.option(
 MIN_RECORDS_PER_TRIGGER = HOW_MUCH.option(
     name="minRecordsPerTrigger",
     meaning=(
-        "About how many new records, in all shards and streams together, a micro-batch waits for. It waits no longer than "
-        "`maxTriggerDelay`. An aggregate counts as one record. With 1, micro-batches do not wait. The first micro-batch of a "
+        "The approximate number of new records that a micro-batch waits for, in all shards and streams together. It waits no "
+        "longer than `maxTriggerDelay`. An aggregate counts as one record. With 1, micro-batches do not wait. The first "
+        "micro-batch of a "
         "run, `Trigger.AvailableNow` and `Trigger.Once` never wait."
     ),
     parser=integer(1, None, "records"),
@@ -92,8 +93,8 @@ MIN_RECORDS_PER_TRIGGER = HOW_MUCH.option(
 MAX_TRIGGER_DELAY = HOW_MUCH.option(
     name="maxTriggerDelay",
     meaning=(
-        "How long a record waits at most for `minRecordsPerTrigger`. Spark asks for new records once per trigger interval, so "
-        "use the default trigger or a short interval."
+        "The maximum time that a record waits for `minRecordsPerTrigger`. Spark requests new records once per trigger interval, "
+        "so use the default trigger or a short interval."
     ),
     parser=duration(0, 3600, "ms"),
     default=900.0,
@@ -105,8 +106,9 @@ MAX_SHARD_SKEW = HOW_MUCH.option(
         "The maximum difference between the shards of a micro-batch, in the arrival times of their records. It applies while a "
         "limit ends one shard before its tip. The other shards, of all streams, wait for the slowest shard. So a "
         "watermark with a longer delay "
-        "than this drops no rows of a shard that is behind. A shard whose calls are refused, or that Kinesis returns no records of, "
-        "holds the others for a minute at most. At the tip nothing waits, unless this is less than 5 s. With `none`, each shard goes as far as its limits allow."
+        "than this drops no rows of a shard that is behind. A shard whose calls are refused, or that returns no records, delays "
+        "the others for at most a minute. At the tip no shard waits, unless this option is less than 5 s. With `none`, each "
+        "shard goes as far as its limits allow."
     ),
     parser=or_none(duration(0, _DAY_S, "ms")),
     default=_PLAN.max_shard_skew_s,
@@ -114,7 +116,8 @@ MAX_SHARD_SKEW = HOW_MUCH.option(
 SHARDS_PER_TASK = HOW_MUCH.option(
     name="shardsPerTask",
     meaning=(
-        f"How many shards one Spark task reads at most. A task reads {_READ.threads} of them at the same time. Do not combine "
+        f"The maximum number of shards that one Spark task reads. A task reads {_READ.threads} of them at the same time. Do not "
+        "combine "
         "it with `maxPartitions`."
     ),
     parser=integer(1, 10_000, "shards"),
@@ -123,7 +126,7 @@ SHARDS_PER_TASK = HOW_MUCH.option(
 MAX_PARTITIONS = HOW_MUCH.option(
     name="maxPartitions",
     meaning=(
-        "How many Spark tasks a micro-batch has at most. The shards are divided among them. Do not combine it with "
+        "The maximum number of Spark tasks of a micro-batch. The shards are divided among them. Do not combine it with "
         "`shardsPerTask`."
     ),
     parser=integer(1, 100_000, "partitions"),
@@ -132,8 +135,7 @@ MAX_PARTITIONS = HOW_MUCH.option(
 SHARD_DISCOVERY_INTERVAL = HOW_MUCH.option(
     name="shardDiscoveryInterval",
     meaning=(
-        "How often the source lists the shards of a stream. It does not wait for the next list when a shard ends: the child "
-        "shards follow at once."
+        "The time between two lists of a stream's shards. When a shard ends, the source lists the shards at once."
     ),
     parser=duration(0, _DAY_S, "ms"),
     default=_PLAN.shard_discovery_interval_s,
@@ -147,11 +149,12 @@ PLANNING_THREADS = HOW_MUCH.option(
 PLAN_BUDGET = HOW_MUCH.option(
     name="planBudget",
     meaning=(
-        "How long a micro-batch waits for its plan at most. Shards that the driver has not begun to plan by then are left for the "
-        "next micro-batch, and come first there. A plan that was made while Spark processed the previous micro-batch is not cut. "
+        "The maximum time that a micro-batch waits for its plan. Shards that the driver has not started to plan by then are "
+        "left for the next micro-batch, and come first there. A plan that was made while Spark processed the previous "
+        "micro-batch is not cut. "
         "Plans of micro-batches without a limit, or of micro-batches that wait for `minRecordsPerTrigger`, are not cut either. "
-        "With `none`, every "
-        "plan has all shards. It also has all of them while some that it would leave are behind by more than `maxShardSkew`."
+        "With `none`, every plan has all shards. A plan also has all shards if it would otherwise leave out a shard that is "
+        "behind by more than `maxShardSkew`."
     ),
     parser=or_none(duration(0.1, 600, "ms")),
     default=_PLAN.plan_budget_s,
@@ -163,7 +166,7 @@ _LONGEST_PERIOD_S = 60
 
 MAX_RECORDS_PER_FETCH = HOW_MUCH.option(
     name="maxRecordsPerFetch",
-    meaning="How many records one GetRecords call returns at most.",
+    meaning="The maximum number of records that one GetRecords call returns.",
     parser=integer(1, 10_000, "records"),
     default=_READ.max_records_per_fetch,
 )
@@ -194,7 +197,7 @@ IDLE_TIME = HOW_MUCH.option(
 MAX_FETCH_RATE = HOW_MUCH.option(
     name="maxFetchRate",
     meaning=(
-        "How many MiB a second a task reads from a shard at most. A shard delivers "
+        "The maximum rate at which a task reads from a shard, in MiB a second. A shard delivers "
         f"{show_rate(SHARD_RATE_BYTES)} to all its polling consumers together."
     ),
     parser=rate(),

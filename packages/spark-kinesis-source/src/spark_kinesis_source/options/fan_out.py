@@ -125,7 +125,7 @@ SUBSCRIBE_TIMEOUT = FAN_OUT.option(
 )
 SUBSCRIBE_RETRIES = FAN_OUT.option(
     name="subscribeRetries",
-    meaning="How often in a row a task subscribes again after a subscription without an event.",
+    meaning="The maximum number of times in a row that a task subscribes again after a subscription without an event.",
     parser=integer(0, 1000, "retries"),
     default=_DEFAULTS.retries,
 )
@@ -134,8 +134,7 @@ FAN_OUT_FALLBACK = FAN_OUT.option(
     meaning=(
         "Whether a task polls if it has no subscription. It polls at once if the subscription of the shard is in use, as in "
         "micro-batches less than 5 s apart. Otherwise it polls after `subscribeTimeout` or `subscribeRetries`. With `false` the "
-        "task "
-        "waits, and then fails."
+        "task keeps trying for this time, and then fails."
     ),
     parser=boolean(),
     default=_DEFAULTS.fallback_to_polling,

@@ -18,8 +18,8 @@ STARTING_POSITION = POSITIONS.option(
     name="startingPosition",
     meaning=(
         "Where a new query starts. A query with a checkpoint continues from its checkpoint. A time needs Z or an offset: "
-        "`2026-01-31T09:00:00Z`, with or without `AT_TIMESTAMP` before it. If records since that time have expired, or may have, "
-        "`failOnDataLoss` decides. JSON gives a position for each shard: "
+        "`2026-01-31T09:00:00Z`, with or without `AT_TIMESTAMP` before it. If records since that time have expired, or may have "
+        "expired, `failOnDataLoss` decides. JSON gives a position for each shard: "
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
         'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '
         'of several streams: `{"orders": "LATEST", "returns": "TRIM_HORIZON"}`. `{"kclApplication": "billing"}` continues '
@@ -45,7 +45,7 @@ FAIL_ON_DATA_LOSS = POSITIONS.option(
         "Whether a query fails if records expired, or may have expired, before it read them. With `false` "
         "it logs "
         "`data.lost` and continues with the remaining records. A start at a time that has expired is such a loss: with `false` "
-        "the query logs `start.expired` and reads what is left. To restart a query whose last micro-batch is no longer "
+        "the query logs `start.expired` and reads the remaining records. To restart a query whose last micro-batch is no longer "
         "complete in the stream, set `false` once."
     ),
     parser=boolean(),
@@ -57,7 +57,7 @@ TRIM_HORIZON_MARGIN = POSITIONS.option(
         "A query or batch read that starts at `TRIM_HORIZON` skips records that expire within this time. So "
         "it can read its first records before they expire. With 0 it starts at the oldest record, and its "
         "first "
-        "micro-batch fails if that record expires before it is read. A start at a time skips nothing."
+        "micro-batch fails if that record expires before it is read. A start at a time skips no record."
     ),
     parser=duration(0, 12 * 3600, "s"),
     default=_PLAN.trim_horizon_margin_s,

@@ -22,7 +22,7 @@ ALL_USER_RECORDS = 2**31 - 1
 NO_USER_RECORD = -1
 """
 A sub-sequence number before every user record of a record. A KCL begins at the record of a checkpoint, and drops the user records up
-to the sub-sequence number: including this one it drops none.
+to the sub-sequence number: with this one it drops none.
 """
 TRIM_HORIZON = "TRIM_HORIZON"
 LATEST = "LATEST"

@@ -118,6 +118,24 @@ def iterator_of(client: Client) -> Callable[..., str]:
     return get
 
 
+@pytest.fixture
+def subscribe(emulator: Emulator, client: Client) -> Iterator[Callable[..., Iterator[dict[str, Any]]]]:
+    """Return a function that subscribes the consumer `one` to a shard, and returns its events. All connections are closed at the end."""
+    arn = emulator.register_consumer(STREAM, "one")
+    streams: list[Any] = []
+
+    def call(kind: str = "TRIM_HORIZON", shard_id: str = SHARD, **start: Any) -> Iterator[dict[str, Any]]:
+        response = client.subscribe_to_shard(
+            ConsumerARN=arn, ShardId=shard_id, StartingPosition={"Type": kind, **start}
+        )
+        streams.append(response["EventStream"])
+        return (event["SubscribeToShardEvent"] for event in response["EventStream"])
+
+    yield call
+    for stream in streams:
+        stream.close()
+
+
 @pytest.fixture(scope="session")
 def read_all() -> Callable[..., list[dict[str, Any]]]:
     """Return a function that reads a shard of any stream from its oldest record to its tip."""

@@ -161,23 +161,19 @@ def test_what_is_trimmed_before_it_is_readable(
     assert reader.page() == ([], 0)
 
 
+@pytest.mark.usefixtures("slow")
 def test_a_subscription_gets_a_record_when_it_is_readable(
-    slow: Emulator, client: Any, clock: ManualClock
+    client: Any, clock: ManualClock, subscribe: Any
 ) -> None:
     """Events without the record have a lag. The record comes at its time."""
-    arn = slow.register_consumer("orders", "one")
     put(client, "1")
-    response = client.subscribe_to_shard(
-        ConsumerARN=arn, ShardId=SHARD, StartingPosition={"Type": "TRIM_HORIZON"}
-    )
-    events = (event["SubscribeToShardEvent"] for event in response["EventStream"])
+    events = subscribe()
     first = next(events)
     assert (first["Records"], first["MillisBehindLatest"]) == ([], 1)
     clock.advance(3)
     second = next(events)
     assert [record["Data"] for record in second["Records"]] == [b"1"]
     assert second["MillisBehindLatest"] == 0
-    response["EventStream"].close()
 
 
 def test_by_default_a_record_is_readable_at_once(emulator: Emulator, client: Any, reader: Reader) -> None:

@@ -16,28 +16,6 @@ Events = Iterator[dict[str, Any]]
 Subscribe = Callable[..., Events]
 
 
-@pytest.fixture
-def consumer_arn(emulator: Emulator) -> str:
-    return emulator.register_consumer("orders", "one")
-
-
-@pytest.fixture
-def subscribe(client: Any, consumer_arn: str) -> Iterator[Subscribe]:
-    """Return a function that subscribes to a shard and returns its events. The connections are closed at the end."""
-    streams: list[Any] = []
-
-    def call(kind: str = "TRIM_HORIZON", shard_id: str = SHARD, **start: Any) -> Events:
-        response = client.subscribe_to_shard(
-            ConsumerARN=consumer_arn, ShardId=shard_id, StartingPosition={"Type": kind, **start}
-        )
-        streams.append(response["EventStream"])
-        return (event["SubscribeToShardEvent"] for event in response["EventStream"])
-
-    yield call
-    for stream in streams:
-        stream.close()
-
-
 def data_of(event: dict[str, Any]) -> list[bytes]:
     return [record["Data"] for record in event["Records"]]
 
@@ -135,18 +113,13 @@ def test_a_subscription_that_is_taken_over_may_just_end(
 
 
 def test_a_subscription_within_five_seconds_is_refused_also_when_the_first_has_ended(
-    emulator: Emulator, client: Any, subscribe: Subscribe, consumer_arn: str, clock: ManualClock, refusal: Any
+    emulator: Emulator, subscribe: Subscribe, clock: ManualClock, refusal: Any
 ) -> None:
     """The time since the last call counts. A refusal is HTTP 400, which boto3 raises from the call."""
-    subscription = {
-        "ConsumerARN": consumer_arn,
-        "ShardId": SHARD,
-        "StartingPosition": {"Type": "TRIM_HORIZON"},
-    }
     emulator.split("orders", SHARD)
     list(subscribe())
     clock.advance(4)
-    assert refusal(client.subscribe_to_shard, **subscription)[0] == "ResourceInUseException"
+    assert refusal(subscribe)[0] == "ResourceInUseException"
     clock.advance(1)
     assert list(subscribe())[-1]["ChildShards"]
 

@@ -58,7 +58,7 @@ def get_records(service: Service, request: Request) -> bytes:
         shard = known_shard(stream, iterator.shard_id, now_ms)
         service.end_dry_run(request)
         _admit(stream, shard, limits, now_s)
-        size = PageSize(limit or limits.get_records_max_records, limits.get_records_max_bytes)
+        size = limit or limits.get_records_max_records, limits.get_records_max_bytes
         page = next_page(stream, shard, iterator.position, size, service.settings, now_ms)
         shard.rates.read_bytes.add(
             limits.read_bytes_per_s, now_s, shard.records.data_bytes(page.start, page.stop)
@@ -100,12 +100,8 @@ class ReadPage:
     behind_ms: int
 
 
-@dataclass(frozen=True)
-class PageSize:
-    """The maximum size of a page. A page of one record may have more bytes."""
-
-    max_records: int
-    max_bytes: int | None
+PageSize = tuple[int, int | None]
+"""The most records and bytes of a page. A page of one record may have more bytes."""
 
 
 def next_page(
@@ -146,10 +142,9 @@ def _cut(shard: StoredShard, start: int, stop: int, size: PageSize) -> int:
     """Return the end of a page from *start*, at most *stop*."""
     if start == stop:
         return stop
-    stop = min(stop, start + size.max_records)
-    return (
-        stop if size.max_bytes is None else min(stop, shard.records.index_after_bytes(start, size.max_bytes))
-    )
+    max_records, max_bytes = size
+    stop = min(stop, start + max_records)
+    return stop if max_bytes is None else min(stop, shard.records.index_after_bytes(start, max_bytes))
 
 
 def encode_page(fragments: Iterable[bytes], tail: dict[str, Any]) -> bytes:

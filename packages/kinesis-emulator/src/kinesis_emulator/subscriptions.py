@@ -18,7 +18,6 @@ from kinesis_emulator.iterators import LogPosition
 from kinesis_emulator.reads import (
     START_TYPES,
     GivenStart,
-    PageSize,
     ReadPage,
     encode_page,
     known_shard,
@@ -204,7 +203,7 @@ class Subscription:
             return b""
         shard, now_ms = self._shard, round(now_s * 1000)
         limits = self._service.settings.limits
-        size = PageSize(limits.event_max_records, limits.event_max_bytes)
+        size = limits.event_max_records, limits.event_max_bytes
         page = next_page(self._stream, shard, self._position, size, self._service.settings, now_ms)
         has_moved = page.behind_ms > 0 and page.following != self._position
         self._position = page.following or self._position

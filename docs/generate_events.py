@@ -27,7 +27,7 @@ PACKAGES = (
 COMMON = {
     "stream": "the stream, as the option names it; in `call.retried` its ARN, where that is known",
     "shard": "the shard's id",
-    "reason": "why, in a sentence",
+    "reason": "why: a sentence, or an error without the advice that it has where it is raised",
     "consumer": "the consumer's name or ARN",
     "table": "the name of the lease table",
 }

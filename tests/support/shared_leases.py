@@ -45,21 +45,14 @@ class WorkerClock:
 
 
 @define
-class UnreliableTable:
-    """
-    The table as one worker reaches it. Each call has a fate, taken from *fates*; without one it succeeds.
+class InterceptedTable:
+    """A table in memory. A subclass says in `_call` what becomes of each call of a lease's writer or reader."""
 
-    `lost`: the call fails. `unheard`: it is made, and its response is lost. `late`: it fails, and is made later, with the other
-    ones in *late*. A number: seconds that pass before the call, and
-    again before its response. A function: what others do before the call.
-    """
+    table: MemoryTable = field(factory=MemoryTable)
+    name: str = field(default="intercepted", init=False)
 
-    table: MemoryTable
-    time: SharedTime
-    fates: list[Fate] = field(factory=list)
-    calls: list[str] = field(factory=list, init=False)
-    late: list[Callable[[], object]] = field(factory=list, init=False)
-    name: str = "unreliable"
+    def _call(self, call: str, key: str, run: Callable[[], T]) -> T:  # noqa: ARG002 - for subclasses
+        return run()
 
     def prepare(self) -> None:
         self.table.prepare()
@@ -68,38 +61,54 @@ class UnreliableTable:
         self.table.close()
 
     def scan(self) -> list[Item]:
-        return self._call("scan", self.table.scan)
+        return self._call("scan", "", self.table.scan)
 
     def get(self, key: str) -> Item | None:
-        return self._call("get", lambda: self.table.get(key))
+        return self._call("get", key, lambda: self.table.get(key))
 
     def keys_of_owner(self, owner: str) -> list[str]:
-        return self._call("keys_of_owner", lambda: self.table.keys_of_owner(owner))
+        return self._call("keys_of_owner", owner, lambda: self.table.keys_of_owner(owner))
 
     def create(self, key: str, item: Item) -> bool:
-        return self._call("create", lambda: self.table.create(key, item))
+        return self._call("create", key, lambda: self.table.create(key, item))
 
     def update(self, update: Update) -> Item | None:
-        return self._call("update", lambda: self.table.update(update))
+        return self._call("update", update.key, lambda: self.table.update(update))
 
     def delete(self, key: str, expect: Mapping[str, Value | None]) -> bool:
-        return self._call("delete", lambda: self.table.delete(key, expect))
+        return self._call("delete", key, lambda: self.table.delete(key, expect))
 
-    def _call(self, name: str, call: Callable[[], T]) -> T:
-        self.calls.append(name)
+
+@define
+class UnreliableTable(InterceptedTable):
+    """
+    The table as one worker reaches it. Each call has a fate, taken from *fates*; without one it succeeds.
+
+    `lost`: the call fails. `unheard`: it is made, and its response is lost. `late`: it fails, and is made later, with the other
+    ones in *late*. A number: seconds that pass before the call, and
+    again before its response. A function: what others do before the call.
+    """
+
+    time: SharedTime = field(factory=SharedTime)
+    fates: list[Fate] = field(factory=list)
+    calls: list[str] = field(factory=list, init=False)
+    late: list[Callable[[], object]] = field(factory=list, init=False)
+
+    def _call(self, call: str, key: str, run: Callable[[], T]) -> T:  # noqa: ARG002 - the fate counts
+        self.calls.append(call)
         fate = self.fates.pop(0) if self.fates else ""
         if callable(fate):
             fate()
         if isinstance(fate, (int, float)):
             self.time.pass_s(fate)
-            response = call()
+            response = run()
             self.time.pass_s(fate)
             return response
         if fate == "late":
-            self.late.append(call)
+            self.late.append(run)
         if fate in {"lost", "late"}:
             raise UnavailableError("the table cannot be reached")
-        response = call()
+        response = run()
         if fate == "unheard":
             raise UnavailableError("the response is lost")
         return response

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,19 +14,14 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core.aggregation import MAGIC, UserRecords, unpack
+from support.aggregates import sealed
+from support.hostile import mutated, peak_bytes
+from support.vectors import varint
 
 keys = st.text(st.characters(codec="utf-8"), max_size=20)
 hash_keys = st.none() | st.integers(0, 2**128 - 1).map(str)
 payloads = st.binary(max_size=300)
 user_records = st.lists(st.tuples(payloads, keys, hash_keys), max_size=200)
-
-
-def varint(value: int) -> bytes:
-    low = bytearray()
-    while value > 0x7F:
-        low.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*low, value])
 
 
 def delimited(number: int, content: bytes) -> bytes:
@@ -61,6 +55,27 @@ good_records = st.integers(0, 2).map(lambda index: delimited(3, b"\x08" + varint
 junk = st.binary(max_size=2)
 wire_messages = st.lists(texts | records | good_records | scalars | fixed | groups | junk, max_size=10).map(
     b"".join
+)
+# A message with keys, explicit hash keys and tags, and what sizes and indexes no message has.
+KEYS = b"\x0a\x01a\x0a\x02bc" + b"\x12\x011"
+GOOD = KEYS + b"\x1a\x07\x08\x01\x10\x00\x1a\x01x" + b"\x1a\x0b\x08\x00\x1a\x01y\x22\x04\x0a\x02tt"
+huge_numbers = st.sampled_from([0, 1, 2, 127, 128, 2**31, 2**32, 2**63, 2**64 - 1, 2**64, 2**69, 2**700])
+odd_records = st.builds(
+    lambda key, hash_key, size: (
+        b"\x08" + varint(key) + b"\x10" + varint(hash_key) + b"\x1a" + varint(size) + b"x"
+    ),
+    huge_numbers,
+    huge_numbers,
+    huge_numbers,
+)
+out_of_range = st.builds(
+    lambda content, size: KEYS + b"\x1a" + varint(size or len(content)) + content, odd_records, huge_numbers
+)
+hostile_messages = st.one_of(
+    st.binary(max_size=200),
+    mutated(GOOD),
+    out_of_range,
+    st.builds(lambda tag, size: GOOD + bytes([tag]) + varint(size), st.integers(0, 255), huge_numbers),
 )
 
 
@@ -145,10 +160,6 @@ def oracle(messages: Any) -> Oracle:
     return Oracle.create(messages)
 
 
-def seal(message: bytes) -> bytes:
-    return MAGIC + message + hashlib.md5(message, usedforsecurity=False).digest()
-
-
 def encode(messages: Any, rows: list[tuple[bytes, str, str | None]], tagged: bool = False) -> bytes:
     """Return an AggregatedRecord as Google's protobuf writes it."""
     aggregate = messages.AggregatedRecord()
@@ -174,7 +185,7 @@ def test_what_protobuf_wrote_comes_back(
     """Every user record comes back in order, with its data, partition key and explicit hash key."""
     message = encode(messages, rows, tagged)
     expected = UserRecords([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
-    assert unpack(seal(message)) == (expected if message else None)
+    assert unpack(sealed(message)) == (expected if message else None)
 
 
 @settings(deadline=None)
@@ -183,7 +194,7 @@ def test_damage_makes_a_plain_record(
     messages: Any, rows: list[tuple[bytes, str, str | None]], data: st.DataObject
 ) -> None:
     """An aggregate with one changed byte, or cut at any offset, is a plain record."""
-    aggregate = seal(encode(messages, rows))
+    aggregate = sealed(encode(messages, rows))
     index = data.draw(st.integers(0, len(aggregate) - 1))
     changed = data.draw(st.integers(1, 255)) ^ aggregate[index]
     assert unpack(aggregate[:index] + bytes([changed]) + aggregate[index + 1 :]) is None
@@ -204,14 +215,14 @@ def test_a_damaged_message_is_read_as_protobuf_reads_it(
         start = data.draw(st.integers(0, len(message)))
         stop = data.draw(st.integers(start, min(len(message), start + 8)))
         message[start:stop] = data.draw(st.binary(max_size=8))
-    assert unpack(seal(bytes(message))) == (oracle.unpack(bytes(message)) if message else None)
+    assert unpack(sealed(bytes(message))) == (oracle.unpack(bytes(message)) if message else None)
 
 
 @settings(deadline=None)
-@given(message=wire_messages)
+@given(message=wire_messages | hostile_messages)
 def test_anything_like_a_message_is_read_as_protobuf_reads_it(oracle: Oracle, message: bytes) -> None:
     """Any mixture of valid and invalid fields never raises, and yields what protobuf reads."""
-    assert unpack(seal(message)) == (oracle.unpack(message) if message else None)
+    assert unpack(sealed(message)) == (oracle.unpack(message) if message else None)
 
 
 @settings(deadline=None)
@@ -220,3 +231,50 @@ def test_any_bytes_are_taken(data: bytes) -> None:
     """Arbitrary bytes, with or without a magic number, are plain records and never raise."""
     assert unpack(data) is None
     assert unpack(MAGIC + data) is None
+
+
+MANY = 50_000
+
+
+@pytest.mark.tests
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"\x0a\x00" + b"\x1a\x04\x08\x00\x1a\x00" * MANY,
+        b"\x0a\x00" * MANY,
+        b"\x0a\x02bc" * MANY,
+        b"\x0a" + varint(2**63) + b"a" * MANY,
+        b"\x1a" + varint(2**32) + b"\x08\x00\x1a" + varint(2**32),
+        b"\x22\x00" * MANY,
+        b"\xff" * MANY,
+        b"\x1a\x80" * MANY,
+        b"\x0a\xff\x01" + b"k" * 255 + b"\x1a\x04\x08\x00\x1a\x00" * MANY,
+        b"\x0a" + varint(MANY) + b"\xff" * MANY + b"\x1a\x04\x08\x00\x1a\x00" * MANY,
+        b"\x0a\x01k" + b"\x1a\x00" * MANY,
+        b"\x1a\x01\x1a" * MANY,
+        b"\x0a\x01k\x12\x01x" + b"\x1a\x06\x08\x00\x10\x00\x1a\x00" * MANY,
+        b"\x23" * MANY,
+        b"\x23\x24" * MANY,
+    ],
+    ids=[
+        "records",
+        "empty-keys",
+        "keys",
+        "key-size",
+        "sizes",
+        "unknown",
+        "ones",
+        "varints",
+        "one-long-key",
+        "a-huge-key",
+        "empty-records",
+        "no-records",
+        "hash-keys",
+        "open-groups",
+        "groups",
+    ],
+)
+def test_memory_is_bounded_by_the_aggregate(message: bytes) -> None:
+    """Unpacking takes a small multiple of the aggregate's size in memory, whatever sizes it claims."""
+    data = sealed(message)
+    assert peak_bytes(lambda: unpack(data)) < 40 * len(data) + 10_000

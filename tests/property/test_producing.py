@@ -15,21 +15,13 @@ from kinesis_core.producing.rows import NO_KEY, Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY
 from support.aggregates import MAGIC, aggregate, sealed
 from support.examples import examples
-from support.fake_puts import Desk, FakePuts, FaultRates, payloads_of
+from support.fake_puts import Desk, FakePuts, payloads_of
 
 keys = st.text(st.characters(codec="utf-8"), min_size=1, max_size=256)
 few_keys = st.sampled_from([f"key-{number}" for number in range(12)])
 hash_keys = st.none() | st.integers(0, MAX_HASH_KEY).map(str)
 payloads = st.binary(max_size=300) | st.integers(0, 1024 * 1024 - 1024).map(bytes)
 sizes = st.sampled_from([64, 200, 1_000, 51_200, 1024 * 1024])
-fault_rates = st.builds(
-    FaultRates,
-    refused_records=st.sampled_from([0, 30]),
-    failed_records=st.sampled_from([0, 10]),
-    throttled_calls=st.sampled_from([0, 20]),
-    failed_calls=st.sampled_from([0, 20]),
-    lost_responses=st.sampled_from([0, 20]),
-)
 
 
 @settings(deadline=None)
@@ -123,68 +115,6 @@ def test_rows_that_are_aggregates_already_are_records_of_their_own(
     assert not whole - stored
     packed = [unpack(data) for data, _, _ in (stored - whole).elements()]
     assert sum(1 if found is None else len(found.data) for found in packed) == len(rows) - whole.total()
-
-
-@settings(deadline=None, max_examples=examples(60))
-@given(fault_rates, st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
-def test_every_mishap_is_survived(rates: FaultRates, shards: int, aggregated: bool, seed: int) -> None:
-    """
-    Whatever is refused, fails, or is written although the response is lost: every user record is in the stream. The
-    additional copies are exactly those written under a lost response.
-    """
-    puts = FakePuts(random.Random(seed), rates).create(shards)
-    settings_ = ProducerSettings(
-        aggregation_enabled=aggregated, aggregation_max_size=400, record_ttl_s=3600, buffer_bytes=20_000
-    )
-    desk = Desk.open(puts, settings_, seed)
-    for start in range(0, 600, 200):
-        desk.put(_numbered(start, start + 200))
-    desk.flush()
-    assert desk.accumulator.failure is None
-    copies = puts.copies()
-    assert len(copies) == 600
-    assert sum(copies.values()) - 600 == puts.lost
-    totals = desk.accumulator.counts.take_totals()
-    assert totals.user_records == 600
-    assert totals.requests == len(puts.requests)
-    assert totals.resent >= puts.lost
-    if not rates.failed_calls and not rates.refused_records and not rates.failed_records:
-        assert totals.resent == puts.lost
-
-
-reshards = st.lists(
-    st.tuples(st.sampled_from(["split", "merge"]), st.integers(0, 5), st.integers(0, 9)), max_size=6
-)
-
-
-@settings(deadline=None, max_examples=examples(100))
-@given(reshards, st.booleans(), st.sampled_from([1, 300, 2**24]), st.integers(0, 2**32))
-def test_resharding_misplaces_nothing_for_good(
-    plan: list[tuple[str, int, int]], aggregated: bool, buffer_bytes: int, seed: int
-) -> None:
-    """
-    The stream is split and merged while it is written to and while rows wait for room. A reader that delivers
-    everything gets every user record. The KCL, which drops misplaced aggregates, gets each exactly once.
-    """
-    puts = FakePuts(random.Random(seed)).create(2)
-    settings_ = ProducerSettings(
-        aggregation_enabled=aggregated, aggregation_max_size=500, buffer_bytes=buffer_bytes
-    )
-    desk = Desk.open(puts, settings_, seed)
-    for number in range(10):
-        desk.put(_numbered(number * 50, number * 50 + 50))
-        for action, index, when in plan:
-            if when == number:
-                _reshard(puts, action, index)
-        if number % 3 == 0:
-            desk.flush()
-    desk.flush()
-    numbers = {b"%d" % number for number in range(500)}
-    assert set(puts.copies()) == numbers
-    assert Counter(record.data for record in puts.kcl_user_records()) == Counter(numbers)
-    totals = desk.accumulator.counts.take_totals()
-    assert totals.user_records == 500
-    assert sum(puts.copies().values()) - 500 == totals.misplaced
 
 
 stream_changes = st.lists(

@@ -12,8 +12,7 @@ from kinesis_core.producing import ProducerSettings
 from kinesis_core.producing.rows import Rows
 from kinesis_core.producing.shard_map import MAX_HASH_KEY, ShardMap
 from kinesis_core.producing.shard_queue import ShardBatch
-from support.aggregates import aggregate
-from support.fake_puts import Desk, FakePuts, FaultRates, UserRecord
+from support.fake_puts import Desk, FakePuts, FaultRates
 
 PLAIN = ProducerSettings(aggregation_enabled=False)
 FIRST, SECOND = "shardId-000000000000", "shardId-000000000001"
@@ -101,16 +100,6 @@ def test_user_records_of_a_shard_share_aggregates() -> None:
     assert all(record.is_owned for record in puts.user_records())
 
 
-def test_a_lone_user_record_goes_plain() -> None:
-    """A single user record keeps its partition key and explicit hash key."""
-    puts = FakePuts().create(1)
-    desk = Desk.open(puts)
-    desk.put(Rows([b"lone"], ["key"], ["17"]))
-    desk.flush()
-    entry = puts.stored[0][0]
-    assert (entry.data, entry.partition_key, entry.explicit_hash_key) == (b"lone", "key", "17")
-
-
 def test_what_fills_an_aggregate_alone_goes_plain() -> None:
     """
     A user record larger than an aggregate becomes a record of its own. Those before and after it share aggregates.
@@ -121,23 +110,6 @@ def test_what_fills_an_aggregate_alone_goes_plain() -> None:
     desk.flush()
     unpacked = [unpack(entry.data) for entry, _ in puts.stored]
     assert [None if one is None else one.data for one in unpacked] == [[b"1", b"2"], None, [b"3", b"4"]]
-
-
-@pytest.mark.parametrize("hash_key", [None, "17"])
-def test_what_is_an_aggregate_already_goes_plain(hash_key: str | None) -> None:
-    """
-    A row that is an aggregate stays as it is, with its own keys, so that readers unpack it. Inside another aggregate they
-    would get it as data. A row that only begins like one is packed.
-    """
-    puts = FakePuts().create(1)
-    whole = aggregate([("k", None, b"a"), ("l", None, b"b")])
-    desk = Desk.open(puts)
-    desk.put(Rows([b"1", whole[:-1], whole, b"2", b"3"], ["key"] * 5, [hash_key] * 5))
-    desk.flush()
-    stored = [entry for entry, _ in puts.stored]
-    unpacked = [unpack(entry.data) for entry in stored]
-    assert [one and one.data for one in unpacked] == [[b"1", whole[:-1]], [b"a", b"b"], [b"2", b"3"]]
-    assert stored[1] == PutEntry(whole, "key", hash_key)
 
 
 def test_aggregates_stay_below_the_record_limit() -> None:
@@ -590,17 +562,6 @@ def test_what_waits_for_a_closed_shard_goes_to_its_children() -> None:
     assert all(record.is_owned for record in puts.user_records())
 
 
-def test_plain_records_are_never_misplaced() -> None:
-    """Kinesis routes plain records by their own keys, so an unexpected shard is no reason to send them again."""
-    puts = FakePuts().create(2)
-    desk = Desk.open(puts, PLAIN)
-    puts.merge(FIRST, SECOND)
-    desk.put(rows(20))
-    desk.flush()
-    assert len(puts.stored) == 20
-    assert desk.accumulator.counts.take_totals().misplaced == 0
-
-
 def test_shards_that_cannot_be_listed_are_a_failure() -> None:
     """An aggregate in an unknown shard does not count as written if the shards cannot be listed."""
     puts = FakePuts().create(1)
@@ -616,16 +577,3 @@ def test_shards_that_cannot_be_listed_are_a_failure() -> None:
     assert failure_of(desk).counts == {"AccessDeniedException": 2}
     assert "ListShards" in str(failure_of(desk))
     assert "2 of them may be in the stream" in str(failure_of(desk))
-
-
-def test_user_records_are_found_as_they_were_put() -> None:
-    """Data, partition key and explicit hash key are kept, with and without aggregation."""
-    for enabled in (True, False):
-        puts = FakePuts().create(1)
-        desk = Desk.open(puts, ProducerSettings(aggregation_enabled=enabled))
-        desk.put(Rows([b"1", b"2"], ["a", "b"], ["5", None]))
-        desk.flush()
-        assert puts.user_records() == [
-            UserRecord(b"1", "a", "5", FIRST, True),
-            UserRecord(b"2", "b", None, FIRST, True),
-        ]

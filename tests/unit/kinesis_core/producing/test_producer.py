@@ -273,26 +273,6 @@ def test_a_bug_does_not_hang() -> None:
     writing.close()
 
 
-def test_a_reshard_while_writing() -> None:
-    """
-    The shards are listed again when a response names another shard, and every aggregate is written to its own shard.
-    """
-    puts = FakePuts().create(2)
-
-    def reshard(_: Sequence[PutEntry]) -> None:
-        if len(puts.requests) in (2, 5):
-            puts.split(puts.open_shards()[0])
-
-    puts.before_put = reshard
-    with producer(puts, aggregation_max_size=300, max_connections=1) as writing:
-        for number in range(400):
-            writing.put(b"%d" % number, f"key-{number % 50}")
-            if number % 20 == 0:
-                writing.flush()
-    assert Counter(r.data for r in puts.kcl_user_records()) == Counter(b"%d" % n for n in range(400))
-    assert puts.listings > 1
-
-
 def test_a_forgotten_producer_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Garbage collection of an open producer warns, as for a file, and its records are written. Without records it says

@@ -87,14 +87,6 @@ def test_rests_grow_with_jitter_up_to_two_seconds(window: WriteWindow) -> None:
     assert window.rests_until_s - NOW <= 0.05
 
 
-def test_a_shard_may_refuse_all_day(window: WriteWindow) -> None:
-    """The rest stays at its limit, however many failures there were."""
-    rng = random.Random(0)
-    for second in range(5000):
-        window.failed(NOW + second, rng)
-    assert 1.0 <= window.rests_until_s - (NOW + 4999) <= 2.0
-
-
 def test_a_failure_that_is_no_throttle_leaves_the_window(window: WriteWindow) -> None:
     """An internal error does not change the window."""
     window.failed(NOW, random.Random(0))

@@ -58,6 +58,21 @@ def installed(kinesis: CommandLine) -> CommandLine:
     return evolve(kinesis, is_installed=True)
 
 
+@pytest.fixture
+def without(installed: CommandLine, tmp_path: Path) -> Callable[[str], CommandLine]:
+    """Return a function that returns the command in an environment without some package."""
+
+    def missing(package: str) -> CommandLine:
+        (tmp_path / "sitecustomize.py").write_text(
+            "import importlib.util as util\n"
+            "found = util.find_spec\n"
+            f"util.find_spec = lambda name, package=None: None if name == '{package}' else found(name, package)\n"
+        )
+        return installed.having({"PYTHONPATH": str(tmp_path)})
+
+    return missing
+
+
 @pytest.fixture(scope="module")
 def witness() -> Iterator[str]:
     """The endpoint of a server that is not ours, kinesis-local, without streams."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 from kinesis_cli.ending import Status
 from support.command_line import CommandLine, Ran
@@ -33,15 +33,9 @@ def test_nobody_reads_its_first_lines(kinesis: CommandLine) -> None:
     assert kinesis.without_reader("emulator", "--port", "0") == Ran(Status.READER_GONE, b"", "")
 
 
-def test_without_the_package(installed: CommandLine, tmp_path: Path) -> None:
+def test_without_the_package(without: Callable[[str], CommandLine]) -> None:
     """Without kinesis-emulator the error names the command that installs it."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as util\n"
-        "found = util.find_spec\n"
-        "util.find_spec = lambda name, package=None: None if name == 'kinesis_emulator' else found(name, package)\n"
-    )
-    there = installed.having({"PYTHONPATH": str(tmp_path)})
-    ran = there("emulator", status=1)
+    ran = without("kinesis_emulator")("emulator", status=1)
     assert ran.err == (
         'kinesis emulator: This command needs kinesis-emulator: pip install "kinesis-cli[emulator]"\n'
     )

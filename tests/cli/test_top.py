@@ -104,15 +104,9 @@ def test_wrong_uses(kinesis: CommandLine, create: Create) -> None:
         assert "--every accepts" in kinesis("top", stream, "--every", every, status=2).err
 
 
-def test_without_textual(installed: CommandLine, tmp_path: Path) -> None:
+def test_without_textual(without: Callable[[str], CommandLine]) -> None:
     """Without textual the error names the command that installs it."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as util\n"
-        "found = util.find_spec\n"
-        "util.find_spec = lambda name, package=None: None if name == 'textual' else found(name, package)\n"
-    )
-    there = installed.having({"PYTHONPATH": str(tmp_path)})
-    ran = there("top", "orders", status=1)
+    ran = without("textual")("top", "orders", status=1)
     assert ran.err == 'kinesis top: This command needs textual: pip install "kinesis-cli[top]"\n'
 
 

@@ -18,7 +18,7 @@ from kinesis_core.aws import Connection
 from kinesis_core.clock import SteadyClock
 from kinesis_emulator import Fault
 from support.lineages import name, numbers
-from unit.kinesis_cli.live.watched_kinesis import WatchedKinesis
+from unit.kinesis_cli.live.conftest import WatchedKinesis
 
 LOW, HIGH = 0, 2**127
 """Hash keys in the first and in the second half."""

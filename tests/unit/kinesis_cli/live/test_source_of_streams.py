@@ -7,7 +7,7 @@ import pytest
 from kinesis_cli.live import StreamLine
 from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_emulator import Request
-from unit.kinesis_cli.live.watched_kinesis import WatchedKinesis
+from unit.kinesis_cli.live.conftest import WatchedKinesis
 
 NAMES = sorted(f"stream-{number:02d}" for number in range(25))
 

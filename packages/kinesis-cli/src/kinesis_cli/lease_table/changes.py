@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import field, frozen
 
@@ -17,6 +17,7 @@ from kinesis_core.leases import (
     STARTING_TIME,
     Lease,
     LeaseCheckpoint,
+    LeaseTable,
     Value,
     checkpoint_attributes,
     update_request,
@@ -66,16 +67,7 @@ def release(lease: Lease) -> Change:
     return Change(lease, {**expect, _COUNTER: lease.counter}, remove=(removed, PROCESS))
 
 
-class Table(Protocol):
-    """The part of the core's table that is needed here."""
-
-    name: str
-    client: Any
-
-    def call_if_met(self, operation: str, call: Any, **where: str) -> Any: ...
-
-
-def apply(table: Table, changes: Iterable[Change]) -> list[Lease]:
+def apply(table: LeaseTable, changes: Iterable[Change]) -> list[Lease]:
     """
     Write all *changes*. Return the leases that another program has changed since they were read: they stay as they are.
 
@@ -85,7 +77,7 @@ def apply(table: Table, changes: Iterable[Change]) -> list[Lease]:
     return [change.lease for change in changes if not _is_written(table, change)]
 
 
-def _is_written(table: Table, change: Change) -> bool:
+def _is_written(table: LeaseTable, change: Change) -> bool:
     key = {LEASE_KEY: {"S": change.lease.key}}
     response = table.call_if_met(
         "UpdateItem",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, TypeVar, cast
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -12,12 +12,13 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
-from kinesis_cli.live import Pump, ShardLine, Speeds, StreamLine, StreamView, ViewSource
+from kinesis_cli.live import Pump, Speeds, StreamLine, StreamView, ViewSource
 from kinesis_cli.output import show_count
 from kinesis_cli.screens.cells import reader_cells, shard_cells, stream_cells, stream_head
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import KinesisError
 
+T = TypeVar("T")
 RIGHT = {"RECORDS/S", "BYTES/S", "SHARDS", "CONSUMERS", "RETENTION", "LAG", "SPEED", "OUT"}
 """Headings above numbers."""
 _EXPECTED = (KinesisError, OSError)
@@ -33,6 +34,8 @@ class LiveScreen(Screen[None]):
     ]
     COLUMNS: ClassVar[tuple[str, ...]]
     """Headings of the table `rows`."""
+    ORDERS: ClassVar[tuple[Callable[[Any], Any], ...]]
+    """The keys by which rows can be sorted, one after the other."""
 
     class Fetched(Message):
         """The source has returned something, or raised an error."""
@@ -49,6 +52,7 @@ class LiveScreen(Screen[None]):
             self.fetch, lambda result: self.post_message(self.Fetched(result)), every_s
         )
         self._latest: object = None
+        self._order = 0
 
     def fetch(self) -> object:
         """Call the source. Runs in a thread."""
@@ -58,9 +62,9 @@ class LiveScreen(Screen[None]):
         """Show what the source has returned."""
         raise NotImplementedError
 
-    def next_order(self) -> None:
-        """Sort the rows by the next column."""
-        raise NotImplementedError
+    def in_order(self, values: Iterable[T]) -> list[T]:
+        """Return *values* as the user wants them sorted."""
+        return sorted(values, key=self.ORDERS[self._order])
 
     def compose(self) -> ComposeResult:
         """Make the parts of the screen."""
@@ -120,7 +124,7 @@ class LiveScreen(Screen[None]):
 
     def action_sort(self) -> None:
         """Sort by the next column."""
-        self.next_order()
+        self._order = (self._order + 1) % len(self.ORDERS)
         self._refill()
 
     def fill_rows(self, rows: dict[str, list[Text]]) -> None:
@@ -144,11 +148,10 @@ class AccountScreen(LiveScreen):
     """All streams of the account and region. Enter opens one."""
 
     COLUMNS = ("STREAM", "STATUS", "MODE", "SHARDS", "CONSUMERS", "RETENTION")
-    _ORDERS: ClassVar[tuple[Callable[[StreamLine], object], ...]] = (
+    ORDERS = (
         lambda line: line.name,
         lambda line: -line.summary.open_shards if line.summary else 0,
     )
-    _order = 0
 
     def fetch(self) -> Sequence[StreamLine]:
         """Call the source. Runs in a thread."""
@@ -156,15 +159,11 @@ class AccountScreen(LiveScreen):
 
     def fill(self, latest: object) -> None:
         """Show the streams."""
-        lines = sorted(cast("Sequence[StreamLine]", latest), key=self._ORDERS[self._order])  # type: ignore[arg-type]
+        lines = self.in_order(cast("Sequence[StreamLine]", latest))
         head = Text(f"{show_count(len(lines))} streams. Enter opens one.")
         head.append("  PAUSED" if self.is_paused else "", "bold yellow")
         self.query_one("#head", Static).update(head)
         self.fill_rows({line.name: stream_cells(line) for line in lines})
-
-    def next_order(self) -> None:
-        """Sort by name, then by the number of shards."""
-        self._order = (self._order + 1) % len(self._ORDERS)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open a stream."""
@@ -177,11 +176,7 @@ class StreamScreen(LiveScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "Streams", show=False)]
     COLUMNS = ("SHARD", "HASH KEYS", "RECORDS/S", "BYTES/S", "LOAD", "")
-    _ORDERS: ClassVar[tuple[Callable[[ShardLine], float], ...]] = (
-        lambda line: -line.load,
-        lambda line: line.hash_start,
-    )
-    _order = 0
+    ORDERS = (lambda line: -line.load, lambda line: line.hash_start)
 
     def __init__(self, source: ViewSource, stream: str, every_s: float) -> None:
         self._stream = stream
@@ -190,11 +185,8 @@ class StreamScreen(LiveScreen):
 
     def compose(self) -> ComposeResult:
         """Make the parts of the screen."""
-        yield Static("Reading ...", id="head")
-        yield Static(id="problem")
-        yield DataTable(id="rows", cursor_type="row", cursor_foreground_priority="renderable")
+        yield from super().compose()
         yield DataTable(id="readers", cursor_type="none")
-        yield Footer()
 
     def on_mount(self) -> None:
         """Set up the table of readers."""
@@ -212,18 +204,13 @@ class StreamScreen(LiveScreen):
         """Show the stream."""
         view = cast("StreamView", latest)
         self.query_one("#head", Static).update(stream_head(view, is_paused=self.is_paused))
-        lines = sorted(view.shards, key=self._ORDERS[self._order])
-        self.fill_rows({line.shard_id: shard_cells(line) for line in lines})
+        self.fill_rows({line.shard_id: shard_cells(line) for line in self.in_order(view.shards)})
         self._speeds.note(view.readers, view.at_ms)
         readers = self.query_one("#readers", DataTable)
         readers.display = bool(view.readers)
         readers.clear()
         for reader in view.readers:
             readers.add_row(*reader_cells(reader, self._speeds.of(reader.name), view.records_per_s))
-
-    def next_order(self) -> None:
-        """Sort by load, then by hash keys."""
-        self._order = (self._order + 1) % len(self._ORDERS)
 
     def action_back(self) -> None:
         """Return to the list of streams, if this screen was opened from it."""

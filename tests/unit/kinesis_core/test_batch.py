@@ -136,20 +136,15 @@ def test_a_missing_package_is_named(
 
 
 def test_repr_of_a_batch() -> None:
-    """It has the stream, the number of shards with records, and the latest time among their ends."""
+    """It has the stream, the number of shards with records, and the latest time among their ends. A batch without records says so."""
     fake = orders()
     last = fake.put(B, b"last")
     assert last.arrived_ms == 1_790_000_000_000
     assert repr(batch_of(fake)) == "<Batch of orders: 2 shards, ends 2026-09-21 14:13:20 UTC>"
     one = stream_of(orders(shards=1)).read("TRIM_HORIZON")
     assert repr(one) == "<Batch of orders: 1 shard, ends 2026-09-21 14:13:20 UTC>"
-
-
-def test_repr_of_an_empty_batch() -> None:
-    """A batch without records says so, and where it ends."""
-    assert repr(batch_of(orders(records=0))) == (
-        "<Batch of orders: no records, ends 2026-09-21 14:13:15 UTC>"
-    )
+    empty = batch_of(orders(records=0))
+    assert repr(empty) == "<Batch of orders: no records, ends 2026-09-21 14:13:15 UTC>"
 
 
 def test_repr_of_a_batch_shows_no_secret() -> None:

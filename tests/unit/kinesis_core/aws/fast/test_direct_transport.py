@@ -78,12 +78,19 @@ def session() -> Iterator[Session]:
     made._manager.clear()
 
 
-def exchange(session: Session, response: bytes, then: Callable[[socket.socket], object] = id) -> Any:
+def exchange(
+    session: Session,
+    response: bytes,
+    then: Callable[[socket.socket], object] = id,
+    *,
+    transport: DirectTransport | None = None,
+    request: AWSPreparedRequest = REQUEST,
+) -> Any:
     """Return the result of a request that a server receives, responds to with *response*, and after which it does *then*."""
     server = threading.Thread(target=session.serve, args=(response, then))
     server.start()
     try:
-        return DirectTransport(session).exchange(REQUEST)
+        return (transport or DirectTransport(session)).exchange(request, is_changed=request is not REQUEST)
     finally:
         server.join()
 
@@ -232,10 +239,7 @@ def test_a_new_pool_of_the_session_is_used(session: Session) -> None:
     assert connections.exchange(REQUEST) is None
     session._manager.clear()
     session.open()
-    server = threading.Thread(target=session.serve, args=(GOOD, id))
-    server.start()
-    assert connections.exchange(REQUEST) is not None
-    server.join()
+    assert exchange(session, GOOD, transport=connections) is not None
 
 
 def test_the_session_makes_the_connections(session: Session) -> None:
@@ -250,10 +254,7 @@ def test_the_session_makes_the_connections(session: Session) -> None:
 def test_the_session_closes_its_connections(session: Session) -> None:
     """A closed client leaves no connection open, however many calls used it."""
     connections = DirectTransport(session)
-    server = threading.Thread(target=session.serve, args=(GOOD, id))
-    server.start()
-    assert connections.exchange(REQUEST) is not None
-    server.join()
+    assert exchange(session, GOOD, transport=connections) is not None
     session._manager.clear()
     session.far_end.settimeout(PATIENCE_S)
     assert session.far_end.recv(1) == b""
@@ -321,9 +322,5 @@ def test_a_request_that_a_hook_left_well_formed_is_sent(session: Session) -> Non
     """A valid header from a hook, such as a trace header, is sent directly."""
     headers = {**HEADERS, "X-Trace": "abc def"}
     request = AWSPreparedRequest("POST", URL, headers, b"body", stream_output=False)  # type: ignore[arg-type] # any mapping does
-    server = threading.Thread(target=session.serve, args=(GOOD, id))
-    server.start()
-    response = DirectTransport(session).exchange(request, is_changed=True)
-    server.join()
-    assert response is not None
+    assert exchange(session, GOOD, request=request) is not None
     assert b"X-Trace: abc def\r\n" in session.received[0]

@@ -1,4 +1,4 @@
-"""KPL aggregates: user records become rows, and damaged aggregates stay plain records."""
+"""KPL aggregates: user records become rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from support.aggregates import MAGIC, UserRecord, aggregate, sealed
+from support.aggregates import aggregate
 from support.servers import both_ways
 from support.spark_harness import Query
 from support.streams import StreamUnderTest
@@ -44,48 +44,11 @@ def test_switched_off(stream: StreamUnderTest, read: Read) -> None:
     assert [bytes(row.data) for row in read(deaggregate="false")] == [packed]
 
 
-@pytest.mark.tests
-@pytest.mark.parametrize(
-    "data",
-    [
-        aggregate(MIXED)[:-1] + b"?",
-        sealed(aggregate(MIXED)[4:-20]),
-        MAGIC,
-        MAGIC + b"not protobuf" + bytes(16),
-    ],
-    ids=["bad checksum", "truncated protobuf", "nothing but magic", "no protobuf"],
-)
-def test_damaged(stream: StreamUnderTest, read: Read, data: bytes) -> None:
-    """A damaged aggregate is a plain record. Nothing is dropped."""
-    stream.put(data, "next")
-    assert [bytes(row.data) for row in read()] == [data, b"next"]
-
-
-def test_odd_keys(stream: StreamUnderTest, read: Read) -> None:
-    """
-    A key of a user record may be cut inside a character, or longer than Kinesis accepts, or missing. All of its neighbours are rows.
-    """
-    odd: list[UserRecord] = [("é" * 200, None, b"long"), ("é".encode() * 127 + b"\xc3", None, b"cut")]
-    rows: list[UserRecord] = [*odd, *((f"key-{n}", None, b"%d" % n) for n in range(498))]
-    stream.put(aggregate(rows), sealed(b"\x0a\x01k\x1a\x05\x08\x01\x1a\x01x\x1a\x05\x08\x00\x1a\x01y"))
-    found = [(row.partitionKey, bytes(row.data), row.subSequenceNumber) for row in read()]
-    assert found[:2] == [("é" * 200, b"long", 0), ("é" * 127 + "\ufffd", b"cut", 1)]
-    assert found[2:500] == [(f"key-{n}", b"%d" % n, n + 2) for n in range(498)]
-    assert found[500:] == [(None, b"x", 0), ("k", b"y", 1)]
-
-
 def test_nested(stream: StreamUnderTest, read: Read) -> None:
     """A user record that is itself an aggregate is not unpacked: the producer sent it so."""
     inner = aggregate([("a", None, b"1")])
     stream.put(aggregate([("b", None, inner)]))
     assert [(row.partitionKey, bytes(row.data)) for row in read()] == [("b", inner)]
-
-
-def test_empty_aggregate(stream: StreamUnderTest, read: Read) -> None:
-    """An aggregate without user records does not affect its neighbours."""
-    stream.put("before", sealed(b""), "after")
-    payloads = [bytes(row.data) for row in read()]
-    assert (payloads[0], payloads[-1]) == (b"before", b"after")
 
 
 @pytest.mark.tests

@@ -142,20 +142,6 @@ def test_failing_from_the_start(
     assert database.calls == {"DescribeTable": 1}
 
 
-def test_failing_later(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """A DynamoDB that fails later, or revokes the permission, stops no query."""
-    puts = stream.put_numbers(10)
-    query = publish().start().wait_for_rows(10)
-    wait_for_checkpoints(query, database, last_numbers(puts))
-    database.refuse = {"UpdateItem": "AccessDeniedException"}
-    database.calls.clear()
-    for count in (20, 30):
-        stream.put_numbers(10)
-        query.wait_for_rows(count)
-    query.stop()
-    assert database.calls == {"UpdateItem": 1}
-
-
 @pytest.mark.parametrize("operation", ["DescribeTable", "CreateTable", "UpdateItem"])
 def test_missing_permission(
     stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query], operation: str
@@ -167,24 +153,6 @@ def test_missing_permission(
         Exception, match=rf"Allow the IAM action dynamodb:{operation} on the table.*{database.table}"
     ):
         publish().start().process_all()
-
-
-def test_table_of_something_else(database: DynamoDb, publish: Callable[..., Query]) -> None:
-    """A table with another key is refused when the query starts, before anything is written into it."""
-    database.create_table(orderId="HASH")
-    with pytest.raises(Exception, match="The key of the table is orderId"):
-        publish().start().process_all()
-    assert database.calls == {"DescribeTable": 1}
-
-
-def test_table_of_the_awslabs_connector(
-    stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]
-) -> None:
-    """A job that names the table of the awslabs connector runs, and does not write to that table."""
-    database.create_table(metadataKey="HASH", metadataSortKey="RANGE")
-    stream.put_numbers(10)
-    publish().start().wait_for_rows(10).stop()
-    assert database.calls == {"DescribeTable": 1}
 
 
 def test_default_table(stream: StreamUnderTest, database: DynamoDb, publish: Callable[..., Query]) -> None:

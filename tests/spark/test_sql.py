@@ -94,9 +94,7 @@ def test_properties_of_a_table(
     ("more", "message"),
     [
         ({"maxRetrys": "3"}, "Unknown option 'maxretrys'. Did you mean 'maxRetries'"),
-        ({"team": "sales"}, "Unknown option 'team'"),
         ({"sessionToken": "sesame"}, "Option 'sessionToken' is a secret"),
-        ({"streamName": "absent"}, "Check streamName or streamARN"),
     ],
 )
 def test_bad_options(
@@ -106,29 +104,6 @@ def test_bad_options(
     with pytest.raises(Exception, match=message) as caught:
         create(spark, f"TABLE {table}", table_options(stream, **more))
     assert "sesame" not in str(caught.value)
-    assert not spark.catalog.tableExists(table)
-
-
-def test_properties_instead_of_options(spark: SparkSession, table: str) -> None:
-    """CREATE TABLE without OPTIONS says that they are missing."""
-    with pytest.raises(Exception, match="TBLPROPERTIES are not options"):
-        spark.sql(f"CREATE TABLE {table} USING kinesis TBLPROPERTIES (streamName 'orders')")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("maxRetries", r"'maxRetries' is an option, .* Write it in OPTIONS"),
-        ("awsSecretKey", "Option 'awsSecretKey' is a secret"),
-    ],
-)
-def test_options_among_the_properties(
-    spark: SparkSession, stream: StreamUnderTest, table: str, name: str, message: str
-) -> None:
-    """CREATE TABLE refuses properties that have the name of an option."""
-    with pytest.raises(Exception, match=message) as caught:
-        create(spark, f"TABLE {table}", table_options(stream), f"TBLPROPERTIES ({name} 'sesame')")
-    assert "sesame" not in str(caught.value).partition("== SQL")[0]
     assert not spark.catalog.tableExists(table)
 
 

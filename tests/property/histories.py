@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from kinesis_core.model import Offset, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, Planner, PlanSettings
-from kinesis_core.reading import ReadSettings
-from kinesis_core.reading.polling import PollingReader
+from kinesis_core.reading import PollingRangeReader, ReadSettings
 from support.fake_stream import FakeClock, FakeStream, Mood
 
 LONGEST_SILENCE_S = 60
@@ -96,15 +95,13 @@ class Query:
     def read(self, start: Offset, end: Offset) -> Read:
         """Read a batch through offsets that went through text, as Spark hands them over."""
         started, ended = (Offset.from_json(json.loads(json.dumps(o.to_json()))) for o in (start, end))
-        read: Read = []
-        for shard_range in chain.from_iterable(self.planner.range_groups(started, ended)):
-            reader = PollingReader(
-                self.stream, shard_range, ReadSettings(), self.stream.clock, random.Random(2)
-            )
-            read += [
-                (shard_range.shard_id, r.sequence_number) for page in reader.pages() for r in page.records
-            ]
-        return read
+        reader = PollingRangeReader(lambda _: self.stream, ReadSettings(), random.Random(2))
+        return [
+            (shard_range.shard_id, record.sequence_number)
+            for shard_range in chain.from_iterable(self.planner.range_groups(started, ended))
+            for page in reader.read(shard_range, self.stream.clock)
+            for record in page.records
+        ]
 
     def run_batch(self, *, crash: bool = False, bounded: bool = True) -> bool:
         end = self.plan(bounded=bounded)

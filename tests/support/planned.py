@@ -11,8 +11,7 @@ from attrs import define, field
 
 from kinesis_core.model import Offset, Page, ShardRange, StartingPosition, TrimHorizon
 from kinesis_core.planning import Planner, PlanSettings
-from kinesis_core.reading import ReadSettings
-from kinesis_core.reading.polling import PollingReader
+from kinesis_core.reading import PollingRangeReader, ReadSettings
 from support.fake_stream import FakeClock, FakeStream
 
 Read = list[tuple[str, str]]
@@ -77,14 +76,12 @@ class Planned:
         ]
 
     def pages(self, start: Offset, end: Offset) -> Iterator[tuple[ShardRange, Page]]:
-        """Yield the pages of a batch, through offsets that went through text."""
+        """Return the pages of a batch, through offsets that went through text."""
         ranges = chain.from_iterable(self.planner.range_groups(through_text(start), through_text(end)))
         by_name = {stream.name: stream for stream in self.streams}
         settings = ReadSettings(self.page_records, fail_on_data_loss=self.settings.fail_on_data_loss)
-        for found in ranges:
-            reader = PollingReader(by_name[found.stream], found, settings, self.clock, random.Random(0))
-            for page in reader.pages():
-                yield found, page
+        reader = PollingRangeReader(by_name.__getitem__, settings, random.Random(0))
+        return ((found, page) for found in ranges for page in reader.read(found, self.clock))
 
 
 def everything(stream: FakeStream, *shard_ids: str) -> Read:

@@ -1,8 +1,9 @@
-"""Tests of `PollingReader`: it reads exactly one range of one shard, whatever interrupts it."""
+"""Polling reads exactly one range of one shard, whatever interrupts it."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -11,8 +12,7 @@ from hypothesis import given, strategies as st
 from kinesis_core.errors import DataLossError
 from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange, TrimHorizon
 from kinesis_core.model.cuts import EndCut
-from kinesis_core.reading import ReadSettings
-from kinesis_core.reading.polling import PollingReader
+from kinesis_core.reading import PollingRangeReader, ReadSettings
 from kinesis_core.shards import STALLED_PAGES
 from support.one_shard import OneShard
 from support.scripted_stream import ITERATOR_LIFE_S
@@ -28,15 +28,15 @@ def one() -> OneShard:
     return made
 
 
-def reader_of(
+def pages_of(
     one: OneShard, start: At | After, end: EndCut, settings: ReadSettings = SLOW, *, with_data: bool = True
-) -> PollingReader:
-    shard_range = ShardRange("orders", one.shard_id, start, end)
-    return PollingReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0), with_data)
+) -> Iterator[Page]:
+    reader = PollingRangeReader(lambda _: one.stream, settings, random.Random(0), with_data)
+    return reader.read(ShardRange("orders", one.shard_id, start, end), one.stream.clock)
 
 
 def read(one: OneShard, start: At | After, end: EndCut, settings: ReadSettings = SLOW) -> list[Record]:
-    return [record for page in reader_of(one, start, end, settings).pages() for record in page.records]
+    return [record for page in pages_of(one, start, end, settings) for record in page.records]
 
 
 def number(one: OneShard, index: int) -> int:
@@ -73,7 +73,7 @@ def test_no_call_is_made_after_the_end_is_seen(one: OneShard, end: At | After, c
 
 def test_a_page_outside_the_range_is_not_yielded(one: OneShard) -> None:
     """A page without a record of the range is not yielded."""
-    pages = list(reader_of(one, At(number(one, 0)), At(number(one, 10))).pages())
+    pages = list(pages_of(one, At(number(one, 0)), At(number(one, 10))))
     assert [len(page.records) for page in pages] == [10]
 
 
@@ -83,9 +83,7 @@ def test_pages_of_a_size() -> None:
     one.put(40, 0.01, data=b"x" * 1000)
     one.put(40, 0.01, data=b"x" * 100)
     everything = At(number(one, 0)), After(number(one, 79))
-    pages = [
-        len(page.records) for page in reader_of(one, *everything, ReadSettings(max_page_bytes=10_000)).pages()
-    ]
+    pages = [len(page.records) for page in pages_of(one, *everything, ReadSettings(max_page_bytes=10_000))]
     assert pages == [1, 10, 10, 10, 10, 11, 28]
     assert read(one, *everything, ReadSettings(max_page_bytes=1)) == one.records
 
@@ -136,14 +134,14 @@ def test_large_pages_keep_the_rate() -> None:
     one.put(40, 0.1, b"x" * 100_000)
     settings = ReadSettings(max_records_per_fetch=10, max_fetch_rate_bytes=500_000.0)
     started = one.stream.clock.now
-    assert len(list(reader_of(one, At(number(one, 0)), After(number(one, 39)), settings).pages())) == 4
+    assert len(list(pages_of(one, At(number(one, 0)), After(number(one, 39)), settings))) == 4
     waited_s = one.stream.clock.now - started
     assert waited_s == pytest.approx(3 * 2.0, abs=0.01)  # no wait after the last page
 
 
 def test_without_data_payloads_are_left_out(one: OneShard) -> None:
     """A caller that asks for no data gets every record without data."""
-    pages = reader_of(one, At(number(one, 0)), After(number(one, 99)), with_data=False).pages()
+    pages = pages_of(one, At(number(one, 0)), After(number(one, 99)), with_data=False)
     found = [record for page in pages for record in page.records]
     assert [record.number for record in found] == [record.number for record in one.records]
     assert {record.data for record in found} == {b""}
@@ -203,7 +201,7 @@ def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None
     one.stream.is_stuck_when_trimmed = True
     one.stream.trim(one.shard_id, 40)
     found: list[Record] = []
-    for page in reader_of(one, At(number(one, 20)), After(number(one, 99)), FORGIVING).pages():
+    for page in pages_of(one, At(number(one, 20)), After(number(one, 99)), FORGIVING):
         found += page.records
         one.stream.clock.sleep(ITERATOR_LIFE_S + 1)
     assert found == one.records[40:]
@@ -214,17 +212,12 @@ def test_reading_goes_back_to_the_oldest_record_only_once(one: OneShard) -> None
 
 def test_an_expired_shard_is_an_error(one: OneShard) -> None:
     """A range of a shard that Kinesis no longer knows fails, or is empty if loss is allowed."""
-    shard_range = ShardRange("orders", one.shard_id, At(number(one, 20)), After(number(one, 60)))
-    del one.stream.shards[shard_range.shard_id]
-
-    def read_gone(settings: ReadSettings) -> list[Page]:
-        return list(
-            PollingReader(one.stream, shard_range, settings, one.stream.clock, random.Random(0)).pages()
-        )
-
+    start, end = At(number(one, 20)), After(number(one, 60))
+    failing, forgiving = pages_of(one, start, end), pages_of(one, start, end, FORGIVING)
+    del one.stream.shards[one.shard_id]
     with pytest.raises(DataLossError, match="no longer knows the shard"):
-        read_gone(SLOW)
-    assert read_gone(FORGIVING) == []
+        list(failing)
+    assert list(forgiving) == []
 
 
 def test_a_shard_that_ends_before_the_range_is_an_error(one: OneShard) -> None:

@@ -191,7 +191,8 @@ class RangeProgress:
             page.records = page.records[:end]
         drop_before(page, self.reached)
         if page.records:
-            last = _LastRecord(page.records[-1].number, page.records[-1].arrived_ms)
+            record = page.records[-1]
+            last = _LastRecord(record.number, record.arrived_ms)
             self.reached, self.is_lost = After(last.number), False
             if self._proven is None:
                 self._proven = last  # the first page begins with the record that begins the range

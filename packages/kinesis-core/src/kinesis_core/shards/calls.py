@@ -256,9 +256,11 @@ class ShardCalls:
             self.limiter.rest(self.clock.now_s() + size_bytes / self.max_rate_bytes)
         if page.next_iterator is None:
             return Look(page, at_tip, cursor, None, size_bytes)
+        gap = NO_GAP
         if page.records:
             cut = After(page.records[-1].number)
-        gap = NO_GAP if at_tip else cursor.gap.after(page)
+        elif not at_tip:
+            gap = cursor.gap.after(page)
         return Look(page, at_tip, cursor, Cursor(cut, gap, page.next_iterator), size_bytes)
 
     def _back_off(self, call: str, error: ThrottledError, *, is_waited_out: bool = False) -> None:

@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 from kinesis_consumer.delivery import ShardReader, SubscribedPages
 from kinesis_consumer.delivery.subscribed_pages import ShardSubscription
 from kinesis_consumer.settings import GroupSettings
+from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_core import (
     AccessDeniedError,
     InvalidRequestError,
@@ -85,8 +86,8 @@ def test_a_reader_that_is_gone_forgets_nothing_of_the_next_one() -> None:
     first = subscribed(shard, api)
     second = ShardReader(shard.take(), first.source, commit, shard.settings, shard.clock)
     feed = first.source.feed
-    first.open()
-    second.open()
+    for reader in (first, second):
+        HeldShards().add(reader)
     first.close()
     second.fetch()
     assert feed.lag_ms(shard.shard_id) == 0

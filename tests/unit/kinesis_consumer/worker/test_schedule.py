@@ -42,6 +42,18 @@ def test_putting_off_to_the_same_time_again_costs_nothing() -> None:
     assert len(schedule._times) == 1
 
 
+def test_a_change_wakes_those_that_wait() -> None:
+    """They do not notice a batch that is ready, or a page that has arrived, only when they look by themselves."""
+    worker, _ = start(1, GroupSettings())
+    shards, woken = worker.leases.shards, list[int]()
+    before = shards.changes
+    shards.listeners.add(lambda: woken.append(shards.changes))
+    (reader,) = shards.readers()
+    shards.put_ready(reader)
+    shards.look_at(reader.key)
+    assert woken == [before + 1, before + 2]
+
+
 def start(shards: int, settings: GroupSettings) -> tuple[Worker, FakeClock]:
     """Return a worker that has the leases of so many shards with one record each, and its clock, which stands still."""
     stream, clock = new_stream(shards), FakeClock()

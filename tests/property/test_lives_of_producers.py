@@ -6,7 +6,7 @@ import logging
 import random
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from types import FrameType
 from typing import Any
@@ -15,24 +15,13 @@ from attrs import define, field
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core import KinesisError, Producer, ProducerSettings, PutError
-from kinesis_core.errors import AccessDeniedError
-from kinesis_core.model import PutEntry, PutResponse
 from kinesis_core.producing import SenderGroup
 from kinesis_core.producing.sender import Sender, Stage
 from kinesis_core.termination import TERMINATION
 from support.examples import examples
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
-
-
-@define
-class Denying(FakePuts):
-    is_denied: bool = False
-
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:
-        if self.is_denied:
-            raise AccessDeniedError("Allow kinesis:PutRecords.", "AccessDeniedException")
-        return super().put_records(entries, with_results)
+from unit.kinesis_core.producing.numbered import deny
 
 
 class Alone(SenderGroup):
@@ -66,7 +55,7 @@ class _Waiting(threading.Condition):
 
 @define
 class Life:
-    puts: Denying = field(factory=Denying)
+    puts: FakePuts = field(factory=FakePuts)
     group: Alone = field(factory=lambda: Alone(1, FakeClock()))
     writing: Producer = field(init=False)
     stages: list[Stage] = field(factory=list)
@@ -109,7 +98,7 @@ class Life:
         assert set(self.puts.copies()) == self.accepted
 
     def deny(self) -> None:
-        self.puts.is_denied = True
+        self.puts.before_put = deny
 
     def close(self) -> None:
         self.writing.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kinesis_core import ProducerSettings
-from kinesis_core.errors import PutError
+from kinesis_core.errors import AccessDeniedError, PutError
 from kinesis_core.producing.rows import Rows
 from support.fake_puts import Desk, FakePuts
 
@@ -65,3 +65,13 @@ def kcl(desk: Desk) -> Counter[bytes]:
 def failure_of(desk: Desk) -> PutError:
     assert desk.accumulator.failure is not None
     return desk.accumulator.failure
+
+
+def deny(_: object) -> None:
+    """Refuse a request permanently."""
+    raise AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
+
+
+def break_down(_: object) -> None:
+    """Fail like code with a bug."""
+    raise ZeroDivisionError("broken")

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from kinesis_core import InvalidRecordError, KinesisError, Producer, ProducerSettings, PutError, Totals
-from kinesis_core.errors import AccessDeniedError
 from kinesis_core.model import PutEntry, PutResponse
 from kinesis_core.termination import TERMINATION, Termination
 from support.fake_puts import FakePuts, FaultRates
 from support.waiting import PATIENCE_S, wait_until
+from unit.kinesis_core.producing.numbered import break_down, deny
 
 
 def producer(puts: FakePuts, **settings: Any) -> Producer:
@@ -226,14 +226,9 @@ def test_many_threads_share_a_producer() -> None:
     assert sum(totals, Totals()).user_records == 3_000
 
 
-class Denied(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
-        raise AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
-
-
 def test_every_call_raises_the_failure() -> None:
     """Flushing, putting and closing raise the failure. Leaving the block does not raise it again."""
-    puts = Denied().create(1)
+    puts = FakePuts(before_put=deny).create(1)
     with producer(puts) as writing:
         writing.put(b"data")
         with pytest.raises(PutError, match="kinesis:PutRecords"):
@@ -248,22 +243,17 @@ def test_every_call_raises_the_failure() -> None:
 
 def test_a_failure_wakes_callers_that_wait_for_room() -> None:
     """A failure ends the wait for room in a full buffer."""
-    puts = Denied().create(1)
+    puts = FakePuts(before_put=deny).create(1)
     writing = producer(puts, buffer_bytes=1_000)
     with pytest.raises(PutError):
         writing.put_columns([bytes(500)] * 100)
     writing.close()
 
 
-class Broken(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
-        raise ZeroDivisionError("broken")
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_bug_does_not_hang() -> None:
     """An unexpected exception stops the producer. Callers get an error that names the stream and the exception."""
-    writing = producer(Broken().create(1))
+    writing = producer(FakePuts(before_put=break_down).create(1))
     writing.put(b"data")
     with pytest.raises(
         PutError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,8 +13,8 @@ from attrs import define, field
 
 from kinesis_core import Producer, ProducerSettings, PutError
 from kinesis_core.clock import SteadyClock
-from kinesis_core.errors import AccessDeniedError, ProcessLimitError
-from kinesis_core.model import PutEntry, PutResponse
+from kinesis_core.errors import ProcessLimitError
+from kinesis_core.model import PutEntry
 from kinesis_core.producing import SenderGroup
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.dispatcher import first_map
@@ -24,6 +24,7 @@ from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
 from unit.few_threads import FewThreads
+from unit.kinesis_core.producing.numbered import break_down, deny
 
 ROW_BYTES = 100
 
@@ -213,22 +214,12 @@ def test_flush_of_many() -> None:
     assert [puts.copies() for puts in streams] == [Counter([b"data"])] * 2
 
 
-class Denied(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
-        raise AccessDeniedError("Allow the IAM action kinesis:PutRecords.", "AccessDeniedException")
-
-
-class Broken(FakePuts):
-    def put_records(self, entries: Sequence[PutEntry], with_results: bool = True) -> PutResponse:  # noqa: ARG002 # the API's
-        raise ZeroDivisionError("broken")
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-@pytest.mark.parametrize("kind", [Denied, Broken])
-def test_failed_stream(kind: type[FakePuts]) -> None:
+@pytest.mark.parametrize("fail", [deny, break_down])
+def test_failed_stream(fail: Callable[[Sequence[PutEntry]], None]) -> None:
     """The error of a stream is that stream's. Others are written, by the same threads."""
     group = SenderGroup(1, SteadyClock())
-    bad, good = producer(kind().create(1), group), producer(FakePuts().create(1), group)
+    bad, good = producer(FakePuts(before_put=fail).create(1), group), producer(FakePuts().create(1), group)
     bad.put(b"data")
     good.put(b"data")
     with pytest.raises(PutError, match="orders"):

@@ -281,7 +281,7 @@ def test_errors_have_the_words_of_the_command(
     """Whoever never started Spark understands the error: it names options that the command has."""
     stream = create(1)
     ran = kinesis("lag", stream, "--checkpoint", str(tmp_path), status=1)
-    assert ran.err.endswith("so it is no checkpoint directory of a query of Spark. Correct --checkpoint.\n")
+    assert ran.err.endswith("so it is not a checkpoint directory of a Spark query. Correct --checkpoint.\n")
     arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}/consumer/gone:1"
     ran = kinesis("tail", stream, "--efo", arn, status=1)
     assert (

@@ -218,7 +218,7 @@ def test_a_source_that_fails(kinesis: CommandLine, emulator: Emulator, create: C
             ran = running.rest()
     assert ran.status == 3
     assert "AccessDeniedException" in ran.err
-    assert "What was read before is written." in ran.err
+    assert "The records that were read before are written." in ran.err
 
 
 @pytest.mark.witness
@@ -246,5 +246,5 @@ def test_a_state_that_can_no_longer_be_written(
     assert counted.endswith(f" copied to {destination}")
     assert ran.status == (Status.FAILED if counted.startswith("0 ") else Status.INCOMPLETE)
     assert line == (
-        f"kinesis copy: {state} cannot be written: Is a directory. Name a file. What was read before is written."
+        f"kinesis copy: {state} cannot be written: Is a directory. Name a file. The records that were read before are written."
     )

@@ -75,7 +75,7 @@ def test_some_records(kinesis: CommandLine, orders: str) -> None:
     ("name", "advice"),
     [
         ("no/orders.jsonl", "No such file or directory. Correct the name, or create the folder."),
-        ("file/orders.jsonl", "Not a directory. Correct the name: a part of it is no folder."),
+        ("file/orders.jsonl", "Not a directory. Correct the name: a part of it is not a folder."),
         ("", "Is a directory. Name a file."),
         ("o" * 300, "File name too long. Use a shorter name."),
         ("loop", "Too many levels of symbolic links. Check it, or use another one."),

@@ -208,7 +208,7 @@ def test_malformed_leases(kinesis: CommandLine, tables: DynamoDb) -> None:
     ran = kinesis("leases", tables.table, "--reset=all=TRIM_HORIZON", "--yes", AT_ONCE, status=3)
     assert ran.err.splitlines()[-2:] == [
         "1 lease changed.",
-        f"kinesis leases: 1 item of {tables.table} is no valid lease and stayed as it is: {SHARDS[1]}.",
+        f"kinesis leases: 1 item of {tables.table} is not a valid lease and stayed as it is: {SHARDS[1]}.",
     ]
     assert item(tables, SHARDS[0])["checkpoint"] == {"S": "TRIM_HORIZON"}
     assert item(tables, SHARDS[1]) == broken

@@ -106,7 +106,7 @@ def test_a_value_that_is_no_time(
         "has values in its column 'approximateArrivalTimestamp', in the records 2101 to 2500, that are no"
         in ran.err
     )
-    assert ran.err.endswith("What was read before is written.\n")
+    assert ran.err.endswith("The records that were read before are written.\n")
 
 
 @pytest.mark.parametrize(

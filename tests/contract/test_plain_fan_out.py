@@ -94,7 +94,7 @@ def test_an_arn_is_never_removed(emulator: Emulator) -> None:
     with stream_client(emulator, consumer=arn) as stream:
         assert len(everything(stream)) == 100
     assert emulator.calls.count("DeregisterStreamConsumer") == 0
-    with pytest.raises(OptionError, match=r"is no consumer of .*stream/orders\."):
+    with pytest.raises(OptionError, match=r"is not a consumer of .*stream/orders\."):
         stream_client(emulator, consumer=emulator.register_consumer("others", "audit"))
     with pytest.raises(StreamNotFoundError):
         stream_client(emulator, consumer=f"{arn}9")

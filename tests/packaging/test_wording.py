@@ -214,7 +214,9 @@ def test_a_loss(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     with pytest.raises(kinesis_core.DataLossError, match="fail_on_data_loss=False") as lost:
         stream.read(offset)
     assert run_with(monkeypatch, lost.value) == Status.INCOMPLETE
-    assert "retention keeps only what is left. Begin later, with --since. [" in capsys.readouterr().err
+    assert (
+        "retention only keeps the remaining records. Begin later, with --since. [" in capsys.readouterr().err
+    )
 
 
 def test_warnings(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ _FULL = {
 _ADVICE = {
     **_FULL,
     errno.ENOENT: "Correct the name, or create the folder.",
-    errno.ENOTDIR: "Correct the name: a part of it is no folder.",
+    errno.ENOTDIR: "Correct the name: a part of it is not a folder.",
     errno.EISDIR: "Name a file.",
     errno.EACCES: "Change its permissions or those of its folder, or use another one.",
     errno.EPERM: "Change its permissions, or use another one.",

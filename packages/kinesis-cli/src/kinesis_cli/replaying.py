@@ -28,7 +28,7 @@ class Recorded:
 
 
 def decode_rows(lines: LineRows) -> Recorded:
-    """Return the records on *lines*. Lines that are no records are among the refused ones."""
+    """Return the records on *lines*. Lines that are not records are among the refused ones."""
     refused = dict(lines.refused)
     numbers: list[int] = []
     data: list[bytes] = []

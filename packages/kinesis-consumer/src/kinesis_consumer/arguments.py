@@ -11,7 +11,7 @@ from kinesis_credentials import CredentialSpec
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _ENDPOINT = re.compile(r"https?://[^/]")
 _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256,}", re.DOTALL)
-"""What is no key for a worker's report: those of leases and of the other items of the table, and what is too long."""
+"""Keys that a worker's report cannot have: keys of leases and of the other items of the table, and long ones."""
 
 
 def refused(argument: str, domain: str, value: object) -> OptionError:

@@ -174,7 +174,7 @@ def verify_consumer(consumer: str | None, streams: Sequence[str]) -> None:
     Verify that *consumer* can be one of all *streams*.
 
     Raises:
-        OptionError: It is no name, or it is that of one stream, and there are several.
+        OptionError: It is not a name, or it is the ARN of one stream's consumer, and there are several streams.
     """
     if consumer is not None and not (isinstance(consumer, str) and consumer):
         raise refused("consumer", "the name or ARN of a consumer", consumer)
@@ -190,7 +190,7 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
     Return where a new group begins.
 
     Raises:
-        OptionError: *start* is malformed, or is no position of all shards.
+        OptionError: *start* is malformed, or is not a position for all shards.
     """
     position: object = start
     hint = ""

@@ -77,8 +77,8 @@ class DataLossError(KinesisError):
     """
     Records after the saved offset, or after the time where reading starts, expired before they were read, or may have expired.
 
-    They do not come back; a longer retention keeps only what is left. If reading starts at a time, start at a later one, or at
-    TRIM_HORIZON. A setting lets reading continue at the oldest record that is left.
+    They do not come back: a longer retention only keeps the remaining records. If reading starts at a time, start at a later one,
+    or at TRIM_HORIZON. A setting lets reading continue at the oldest record that is left.
     """
 
 
@@ -117,7 +117,7 @@ class PutError(KinesisError):
     """
     Records could not be written, or it is unknown whether they were.
 
-    Remove the cause, which `counts` names. Then open a new producer, and write what was put since the last flush again.
+    Remove the cause, which `counts` names. Then open a new producer, and write the records since the last flush again.
 
     Attributes:
         counts: Number of user records that are not confirmed as written, by AWS's error code, or by the name of the failure.
@@ -282,7 +282,7 @@ class MalformedResponseError(ServiceError):
     """
     The status was a success, but the body is not a Kinesis response. A proxy may have sent it.
 
-    Check that the endpoint is one of Kinesis, and what the proxy does.
+    Check the endpoint: is it an endpoint of Kinesis? Check the proxy as well.
     """
 
     retryable = True

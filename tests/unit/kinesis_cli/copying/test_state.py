@@ -75,7 +75,7 @@ def test_a_symbolic_link(tmp_path: Path) -> None:
 def test_a_damaged_offset(tmp_path: Path, offset: dict[str, Any]) -> None:
     """The error names the file."""
     StateFile(tmp_path / "state", A, B).save(offset, 5)
-    with pytest.raises(CommandError, match="state is no state of a copy"):
+    with pytest.raises(CommandError, match="state is not a state of a copy"):
         StateFile(tmp_path / "state", A, B).read()
 
 

@@ -61,7 +61,7 @@ def test_several_streams() -> None:
     [
         ([], "has no leases"),
         ([{"leaseKey": {"S": "Leader"}, "entityType": {"S": "LEADER"}}], "has no leases"),
-        ([{"id": {"S": "x"}}], "is no lease table: it has an item without leaseKey"),
+        ([{"id": {"S": "x"}}], "is not a lease table: it has an item without leaseKey"),
         ([kcl_lease(S[0], "NOWHERE")], "is damaged: item 'shardId-000000000000' is not a valid lease"),
         ([kcl_lease(f"000000000000:orders:1770000000:{S[1]}", "7")], "deleted and created again"),
         ([kcl_lease(S[1], "7", streamIdentifier={"S": EARLIER}), kcl_lease(S[0], "5")], "created again"),

@@ -68,9 +68,9 @@ def test_values(value: bytes, key: str) -> None:
         (b'{"name": "secret"}', "has no .id"),
         (b'["secret"]', "has no .id"),
         (b'"secret"', "has no .id"),
-        (b'{"id": null}', "has null at .id, which is no key"),
-        (b'{"id": {}}', "has an object at .id, which is no key"),
-        (b'{"id": ["secret"]}', "has an array at .id, which is no key"),
+        (b'{"id": null}', "has null at .id, which is not a key"),
+        (b'{"id": {}}', "has an object at .id, which is not a key"),
+        (b'{"id": ["secret"]}', "has an array at .id, which is not a key"),
     ],
 )
 def test_records_without_key(record: bytes, reason: str) -> None:

@@ -37,7 +37,7 @@ MakeClient = Callable[..., Any]
 
 
 def mask(key_id: str) -> str:
-    """Return a key id without most of its characters. A short one is no key id of AWS, and shows nothing."""
+    """Return a key id without most of its characters. A short text is not a key id of AWS, and is not shown."""
     return f"****{key_id[-_SHOWN:]}" if len(key_id) >= _LONG else "****"
 
 

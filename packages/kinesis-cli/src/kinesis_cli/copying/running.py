@@ -104,7 +104,7 @@ def copy_parts(
     if outcome.failure is not None:
         kind = IncompleteError if isinstance(outcome.failure, DataLossError) else _kind(outcome.totals)
         raise kind(
-            f"{in_words_of_commands(outcome.failure)} What was read before is written."
+            f"{in_words_of_commands(outcome.failure)} The records that were read before are written."
         ) from outcome.failure
     return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
 

@@ -62,7 +62,9 @@ class StateFile:
         try:
             state = msgspec.json.decode(content, type=CopyState)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CommandError(f"{self.path} is no state of a copy. Name another file. ({error})") from error
+            raise CommandError(
+                f"{self.path} is not a state of a copy. Name another file. ({error})"
+            ) from error
         if state.version != _VERSION:
             raise CommandError(f"{self.path} was written by another version. Name another file.")
         if (state.source, state.destination) != (self.source.arn, self.destination.arn):
@@ -77,7 +79,7 @@ class StateFile:
         try:
             (part,) = Offset.from_json(state.offset).streams.values()
         except (OffsetError, ValueError) as error:
-            raise CommandError(f"{self.path} is no state of a copy. Name another file.") from error
+            raise CommandError(f"{self.path} is not a state of a copy. Name another file.") from error
         for stream, created_ms in (
             (self.source, part.created_ms),
             (self.destination, state.destination_created_ms),

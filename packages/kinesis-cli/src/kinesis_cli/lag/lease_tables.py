@@ -24,7 +24,7 @@ def read_table(
     Return the positions of the application *table* in the stream that *summary* describes.
 
     Raises:
-        CommandError: It is no lease table, or it has no lease of the stream.
+        CommandError: It is not a lease table, or it has no lease of the stream.
         TableNotFoundError, ServiceError: DynamoDB has no such table, or refuses.
     """
     from kinesis_core import TableNotFoundError
@@ -52,7 +52,7 @@ def leases_of(table: str, items: Iterable[Mapping[str, Any]]) -> list[Lease]:
         read = [item_from_dynamodb(dict(item)) for item in items]
         if not all(LEASE_KEY in item for item in read):
             raise CommandError(
-                f"{table} is no lease table: it has an item without {LEASE_KEY}. Name another table."
+                f"{table} is not a lease table: it has an item without {LEASE_KEY}. Name another table."
             )
         return [read_lease(item) for item in read if is_lease(item)]
     except (ValueError, TypeError) as error:

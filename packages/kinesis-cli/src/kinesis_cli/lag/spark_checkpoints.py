@@ -32,7 +32,7 @@ def read_checkpoint(folder: CheckpointFolder, stream: str, arn: str) -> list[Rea
     Return the positions of a query in *stream*, a name: one for each of its sources that reads it.
 
     Raises:
-        CommandError: It is no checkpoint directory, it cannot be read, or it has no position in the stream.
+        CommandError: It is not a checkpoint directory, it cannot be read, or it has no position in the stream.
     """
     offsets = folder.names("offsets")
     if offsets is None:
@@ -58,7 +58,7 @@ def read_checkpoint(folder: CheckpointFolder, stream: str, arn: str) -> list[Rea
 def _no_checkpoint(folder: CheckpointFolder) -> str:
     if folder.names("") is None:
         return f"There is no folder {folder.location}. Check the path, and the bucket of a URL."
-    return f"{folder.location} has no folder 'offsets', so it is no checkpoint directory of a query of Spark. Correct --checkpoint."
+    return f"{folder.location} has no folder 'offsets', so it is not a checkpoint directory of a Spark query. Correct --checkpoint."
 
 
 def _named_apart(found: Sequence[Reading]) -> list[Reading]:

@@ -46,9 +46,9 @@ def _changed_meanwhile(left: Sequence[Lease]) -> Iterator[str]:
 
 def _malformed(keys: Sequence[str], table: str) -> Iterator[str]:
     if keys:
-        stayed = "is no valid lease and stayed as it is"
+        stayed = "is not a valid lease and stayed as it is"
         if len(keys) > 1:
-            stayed = "are no valid leases and stayed as they are"
+            stayed = "are not valid leases and stayed as they are"
         yield f"{show_number(len(keys), 'item')} of {table} {stayed}: {show_names(keys, _SHOWN)}."
 
 

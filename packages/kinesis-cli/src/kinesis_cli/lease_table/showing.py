@@ -40,7 +40,7 @@ def show_table(application: str, watched: Watched, output: str) -> None:
     for number, table in enumerate(tables):
         show(*([""] if number else []), WholeTable(table))
     for key in snapshot.malformed:
-        note(f"The item {key} is no valid lease.")
+        note(f"The item {key} is not a valid lease.")
 
 
 def _lease_table(snapshot: Snapshot) -> Table:

@@ -22,7 +22,7 @@ class Snapshot:
     """When each worker last said that it is alive, in seconds since the epoch. KCL 3.5 and this project's consumers do."""
     leader: str | None = None
     malformed: Sequence[str] = ()
-    """The keys of items that are no valid leases."""
+    """The keys of items that are not valid leases."""
 
     @staticmethod
     def read(items: Iterable[Mapping[str, Any]]) -> Snapshot:

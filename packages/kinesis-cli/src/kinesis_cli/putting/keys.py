@@ -65,7 +65,7 @@ class KeyRule:
         if value is _NOT_FOUND:
             raise _NoKeyError(f"has no {self.text}")
         kind = "an object" if isinstance(value, dict) else "an array" if isinstance(value, list) else "null"
-        raise _NoKeyError(f"has {kind} at {self.text}, which is no key")
+        raise _NoKeyError(f"has {kind} at {self.text}, which is not a key")
 
 
 class _NoKeyError(ValueError):
@@ -87,7 +87,7 @@ def parse_key(text: str, option: str) -> KeyRule:
     Return the rule that *text* names: `.customer.id` is a field, `=TEXT` is the constant TEXT, and so is any other text.
 
     Raises:
-        UsageError: It begins with a dot and is no path. The message names *option*.
+        UsageError: It begins with a dot and is not a path. The message names *option*.
     """
     if text.startswith("="):
         return KeyRule(option, text, constant=text[1:])
@@ -113,7 +113,7 @@ def check_constants(key: KeyRule | None, hash_key: KeyRule | None) -> None:
     Check what all records would have.
 
     Raises:
-        UsageError: A constant is no partition key, or no explicit hash key.
+        UsageError: A constant is not a partition key, or not an explicit hash key.
     """
     if key and key.constant is not None:
         if not 1 <= len(key.constant) <= _MAX_CHARS:

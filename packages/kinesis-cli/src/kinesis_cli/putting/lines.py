@@ -25,7 +25,7 @@ class LineRows:
     """The line of each, from 1. A whole file has 0."""
     data: Sequence[bytes]
     refused: Mapping[int, str] = field(factory=dict)
-    """Lines between them that are no records, by their number, and why."""
+    """Lines between them that are not records, by their number, and why."""
     empty: int = 0
     """Empty lines that were skipped."""
     keys: TextColumn = None
@@ -42,7 +42,7 @@ class LineRows:
         return LineRows(self.source, picked(self.numbers), picked(self.data), keys=keys, hash_keys=hash_keys)
 
     def without_data(self) -> LineRows:
-        """Return what is known of the lines that are no records."""
+        """Return what is known of the lines that are not records."""
         return LineRows(self.source, (), (), self.refused, self.empty)
 
     def part(self, start: int, stop: int) -> LineRows:

@@ -71,7 +71,7 @@ def put_rows(
     summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent + totals.misplaced)
     note(f"{summary}{_stopped_at(writer.counts)}" if stopping.status else summary)
     if failure is not None:
-        raise IncompleteError(f"{failure} What was read before is written.") from failure
+        raise IncompleteError(f"{failure} The records that were read before are written.") from failure
     return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
 
 

@@ -71,7 +71,7 @@ def check_files(files: Sequence[str]) -> None:
 
 
 def size_of(files: Sequence[str]) -> int | None:
-    """Return the bytes of all files; None if one of them is no plain file, so that its end is not known."""
+    """Return the bytes of all files; None if one of them is not a plain file, so that its end is not known."""
     if not files or not all(Path(name).is_file() for name in files):
         return None
     return sum(Path(name).stat().st_size for name in files)

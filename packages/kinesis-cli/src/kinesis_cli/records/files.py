@@ -67,7 +67,7 @@ def open_file(path: Path | None, chosen: FileForm | None) -> Iterator[tuple[IO[b
 
 
 def _is_special(path: Path) -> bool:
-    """Return whether *path* exists and is no plain file, which can be replaced."""
+    """Return whether *path* exists and is not a plain file. A plain file can be replaced."""
     with writing(path):
         try:
             return not stat.S_ISREG(path.stat().st_mode)

@@ -56,7 +56,7 @@ def _escape_one(character: str) -> str:
 _CONTROLS = {number: _escape_one(chr(number)) for number in (*range(0x20), *range(0x7F, 0xA0))}
 """The most frequent ones, which `str.translate` replaces at once."""
 _BYTES = {**_CONTROLS, **{number: f"\\x{number:02x}" for number in range(0x80, 0x100)}}
-"""The same for the bytes of what is no text."""
+"""The same for bytes that are not text."""
 
 
 def paint_json(text: str) -> str:

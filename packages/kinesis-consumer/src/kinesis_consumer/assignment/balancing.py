@@ -50,8 +50,8 @@ def decide(
     those of leases whose worker has not handed them over in time. Nothing is decided about other leases that are being handed
     over: they count for their next owner.
 
-    Only unfinished leases are balanced: a lease at the end of its shard is no work. No worker gets more than *max_leases* of them,
-    or one that it does not *know*; those that are left wait for another worker.
+    Only unfinished leases are balanced: a lease at the end of its shard causes no work. No worker gets more than *max_leases* of
+    them, or one that it does not *know*; those that are left wait for another worker.
     """
     free = [
         lease

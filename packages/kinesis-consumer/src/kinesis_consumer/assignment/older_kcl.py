@@ -95,8 +95,8 @@ def _may_be_older(items: Sequence[Item], worker: str) -> dict[str, tuple[str, in
     """
     Return the owner and the counter of each lease whose worker may be an older one, by key. *worker* is none.
 
-    A report is no proof before the migrations are complete: KCL 3.x workers in such a table report, and take leases for themselves or
-    follow another leader. A worker of this package marks its leases.
+    A report proves nothing before the migrations are complete: KCL 3.x workers in such a table report, and take leases for
+    themselves or follow another leader. A worker of this package marks its leases.
     """
     known = {None, "", worker}
     if not _states(items):

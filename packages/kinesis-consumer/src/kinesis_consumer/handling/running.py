@@ -71,7 +71,7 @@ class Run:
 
         self._verify_handler()
         if not _is_async(self.handler):
-            raise OptionError("'handler' is no coroutine function: use `group.run(...)` for it.")
+            raise OptionError("'handler' is not a coroutine function: use `group.run(...)` for it.")
         verify_count("tasks", tasks, 1)
 
         async def work() -> None:

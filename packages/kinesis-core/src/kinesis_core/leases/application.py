@@ -79,7 +79,7 @@ def resume_from_applications(
         apis: The streams that are read, by the name or ARN that the user gave.
 
     Raises:
-        OptionError: A table does not exist, is no lease table, has no lease of a stream, or does not say where a shard continues.
+        OptionError: A table does not exist, is not a lease table, has no lease of a stream, or does not say where a shard continues.
         ServiceError: DynamoDB refuses, or cannot be reached.
     """
     found = {stream: position_in(stream, apis, position, Setting.START) for stream in apis}

@@ -171,7 +171,7 @@ def _number(item: Item, name: str, default: int | None = None) -> int:
 def _time_ms(item: Item) -> int:
     time_ms = _number(item, STARTING_TIME)
     if not 0 <= time_ms <= LAST_EPOCH_MS:
-        raise ValueError(f"'{STARTING_TIME}' is {time_ms}, which is no time in milliseconds")
+        raise ValueError(f"'{STARTING_TIME}' is {time_ms}, which is not a time in milliseconds")
     return time_ms
 
 
@@ -188,7 +188,7 @@ def _hash_range(item: Item) -> tuple[int, int] | None:
         return None
     texts = [_text(item, name) for name in names]
     if not all(_HASH_KEY.fullmatch(text) for text in texts) or not int(texts[0]) <= int(texts[1]) < 2**128:
-        raise ValueError(f"{' to '.join(texts)} is no range of hash keys")
+        raise ValueError(f"{' to '.join(texts)} is not a range of hash keys")
     return int(texts[0]), int(texts[1])
 
 

@@ -39,7 +39,7 @@ class LeaseCheckpoint:
     number: str
     """A sequence number, or one of the KCL's words TRIM_HORIZON, LATEST, AT_TIMESTAMP and SHARD_END."""
     sub_sequence_number: int = 0
-    """The index of the last user record read from that record, from 0. It is 0 in records that are no aggregates."""
+    """The index of the last user record read from that record, from 0. It is 0 in records that are not aggregates."""
 
     def __str__(self) -> str:
         if self.is_number and self.sub_sequence_number:

@@ -31,7 +31,7 @@ _ADDED_BY_SPARK = {"provider", "owner"}
 
 def options_of_new_table(given: Mapping[str, object], table: OptionTable) -> dict[str, str] | None:
     """
-    Return the options of the table that Spark creates, or None if *given* are no properties of a table.
+    Return the options of the table that Spark creates, or None if *given* are not properties of a table.
 
     Among the properties each option appears twice, with and without a prefix. Only the prefix tells options and other
     properties apart.

@@ -1,7 +1,7 @@
 """
 Discovery: keeps the listing of a stream's shards that plans use, and refuses one that left out shards.
 
-ListShards is eventually consistent, and a listing of several pages is no snapshot. These facts show what it left out:
+ListShards is eventually consistent, and a listing of several pages is not a snapshot. These facts show what it left out:
 
 * The open shards cover all hash keys, and the children of a closed shard cover all of its own.
 * A shard outlives its parents, so the listing of a shard has all of its descendants.

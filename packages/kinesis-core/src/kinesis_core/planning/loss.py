@@ -213,8 +213,8 @@ class LossReport:
         """
         if self.is_fatal:
             raise DataLossError(
-                f"Shard {shard_id} of {self.stream}: {what}. Expired records do not come back: a longer retention keeps only what "
-                "is left.",
+                f"Shard {shard_id} of {self.stream}: {what}. Expired records do not come back: a longer retention only keeps "
+                "the remaining records.",
                 advice=Advice.SKIP_LOST,
                 stream=self.stream,
                 shard=shard_id,

@@ -176,7 +176,7 @@ class PlanAhead:
         if plan.error is not None:
             raise plan.error
         is_old = not self.clock.now_s() - plan.made_s <= STALE * self.planner.last_plan.planning_s
-        # A plan that found nothing is no use: records may have come since.
+        # A plan that found no records is not used: records may have arrived since.
         return None if is_old or plan.end is plan.start else plan.end
 
 

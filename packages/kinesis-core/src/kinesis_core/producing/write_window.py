@@ -127,7 +127,7 @@ class Patience:
     """
     For how long attempts have failed in a row. The caller passes the time.
 
-    A throttle is no failure, because it shows that the shard works: other producers may get the whole quota for a while.
+    A throttle is not a failure, because it shows that the shard works: other producers may get the whole quota for a while.
     """
 
     ttl_s: float

@@ -128,7 +128,7 @@ class RangeProgress:
         if self.fail_on_data_loss:
             raise DataLossError(
                 f"Shard {shard} of {stream}: {reason} (retention {self.range.retention_hours} h). The batch cannot be read as a "
-                "whole any more: a longer retention brings no record back, it keeps what is left.",
+                "whole any more: a longer retention brings no record back. It only keeps the remaining records.",
                 advice=Advice.SKIP_LOST_IN_BATCH,
                 start=self.range.start,
                 end=self.range.end,

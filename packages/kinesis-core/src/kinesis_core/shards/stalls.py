@@ -1,8 +1,8 @@
 """
 Stalls: a shard that brings empty pages for a while, none of them closer to the tip.
 
-Empty pages are no proof of a loss. A planner or reader that gets many of them checks whether records have expired. Where none has, or
-where nothing can be read that would show it, it waits. After a long time it raises an error, which is no loss either.
+Empty pages do not prove a loss. A planner or reader that gets many of them checks whether records have expired. Where none has, or
+where nothing can be read that would show it, it waits. After a long time it raises an error. This is not a loss either.
 """
 
 from __future__ import annotations

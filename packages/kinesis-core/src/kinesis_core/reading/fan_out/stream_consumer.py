@@ -54,7 +54,7 @@ class StreamConsumer:
         is_arn = name_or_arn.startswith("arn:")
         if is_arn and name_or_arn.partition("/consumer/")[0] != stream_arn:
             raise OptionError(
-                f"'{name_or_arn}' is no consumer of {stream_arn}. Give the name or the ARN of a consumer of this stream."
+                f"'{name_or_arn}' is not a consumer of {stream_arn}. Give the name or the ARN of a consumer of this stream."
             )
         ref: StreamRef = connection.streams[0]
         consumers = consumer_client(connection, ref)

@@ -84,7 +84,7 @@ def test_damaged(tmp_path: Path, text: bytes) -> None:
     """A file that is no state is refused, and not replaced."""
     path = tmp_path / "state"
     path.write_bytes(text)
-    with pytest.raises(CommandError, match="is no state of a copy"):
+    with pytest.raises(CommandError, match="is not a state of a copy"):
         StateFile(path, A, B).read()
     assert path.read_bytes() == text
 
@@ -101,7 +101,7 @@ def test_a_huge_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dump that is given by mistake is large. It is not read whole."""
     monkeypatch.setattr("kinesis_cli.copying.state._MAX_BYTES", 10)
     StateFile(tmp_path / "state", A, B).save(OFFSET, 5)
-    with pytest.raises(CommandError, match="is no state of a copy"):
+    with pytest.raises(CommandError, match="is not a state of a copy"):
         StateFile(tmp_path / "state", A, B).read()
 
 

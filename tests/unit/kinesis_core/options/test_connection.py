@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import permutations
 from operator import attrgetter
 from typing import Any
@@ -30,14 +29,6 @@ ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OTHER_ACCOUNT = "arn:aws:kinesis:eu-west-1:210987654321:stream/orders"
 OTHER_REGION = "arn:aws:kinesis:eu-west-2:123456789012:stream/payments"
 KEYS = {"awsAccessKeyId": "AKIDEXAMPLE", "awsSecretKey": "s3cr3t"}
-
-
-@pytest.fixture(autouse=True)
-def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
 
 
 def connect(**given: object) -> Connection:

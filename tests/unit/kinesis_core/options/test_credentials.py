@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from itertools import permutations
 from typing import Any
@@ -118,14 +117,6 @@ PROXIES: list[tuple[str, str, dict[str, str], str, dict[str, str]]] = [
         {"kinesis.sink.proxyPassword": "p:/w"},
     ),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
 
 
 def connect(**given: object) -> Connection:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 from typing import Any
 
@@ -116,14 +115,6 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
     ("freeze_worker_heap", False, {"freezeWorkerHeap": "false"}),
     ("connection.wire_format", WireFormat.CBOR, {"wireFormat": "cbor"}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
 
 
 def parse(**given: object) -> SourceOptions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from itertools import combinations, permutations
 
@@ -95,12 +94,6 @@ PAIRS = [
     for one in first
     for other in second
 ]
-
-
-@pytest.fixture(autouse=True)
-def _no_aws_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
 
 
 def read(given: Mapping[str, str], of_table: Mapping[str, str]) -> SourceOptions:

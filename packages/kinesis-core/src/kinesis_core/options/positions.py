@@ -37,18 +37,6 @@ from kinesis_core.options.foreign import (
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_core.options.times import parse_time
 
-__all__ = [
-    "ForeignCheckpoint",
-    "EndingPosition",
-    "KclApplication",
-    "Latest",
-    "PerShard",
-    "PerStream",
-    "StartingPosition",
-    "ending_position",
-    "starting_position",
-]
-
 _TIMESTAMP = re.compile(r"AT_TIMESTAMP\s+(\S.*)", re.IGNORECASE | re.DOTALL)
 _SHARD_ID = re.compile(r"shardId-[a-zA-Z0-9_.-]{1,120}")
 _STREAM = re.compile(r"[a-zA-Z0-9_.-]{1,128}|arn:\S+")

@@ -61,12 +61,6 @@ def test_a_connection_is_dropped_before_or_after_the_work(
     assert len(emulator.records("orders")) == written
 
 
-def test_a_response_may_have_any_bytes(emulator: Emulator, client: Any) -> None:
-    """A fault's body is sent unchanged: here a 200 that is not JSON, which boto3 reads as an empty response."""
-    emulator.settings.fault = lambda _: Fault(status=200, body=b"<html>")
-    assert "Shards" not in client.list_shards(StreamName="orders")
-
-
 def test_a_delayed_call_still_does_its_work(emulator: Emulator, client: Any) -> None:
     """A fault with only a delay waits, then responds as usual."""
     emulator.settings.fault = lambda _: Fault(delay_s=0.05)

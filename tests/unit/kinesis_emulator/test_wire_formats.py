@@ -110,14 +110,6 @@ def test_a_call_without_a_result(emulator: Emulator, call: Call) -> None:
     assert not emulator.has_stream("orders")
 
 
-def test_errors_are_in_cbor(call: Call) -> None:
-    """An error has its code and message in the format of the request."""
-    status, error = call("DescribeStreamSummary", StreamName="nowhere")
-    assert (status, error["__type"]) == (400, "ResourceNotFoundException")
-    assert (status, error) == call("DescribeStreamSummary", JSON, StreamName="nowhere")
-    assert call("Nonsense")[1]["__type"] == "UnknownOperationException"
-
-
 @pytest.mark.parametrize(
     ("action", "body"),
     [

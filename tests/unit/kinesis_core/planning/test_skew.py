@@ -5,10 +5,21 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from kinesis_core.model import AtTimestamp, Latest, Page, ShardEnd, StartingPosition, TrimHorizon
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Latest,
+    Page,
+    ShardEnd,
+    ShardOffset,
+    StartingPosition,
+    TrimHorizon,
+)
 from kinesis_core.planning import Limits, PlanSettings
-from kinesis_core.planning.skew import HELD_S
+from kinesis_core.planning.skew import HELD_S, cut_at
 from support.fake_stream import FakeClock, FakeStream
+from support.one_shard import OneShard
 from support.planned import Planned, everything
 from support.scripted_stream import scripted_stream, throttle
 from support.slow_stream import CALL_S, SlowStream
@@ -361,3 +372,23 @@ def test_a_shard_that_is_gone_is_passed_while_another_is_behind() -> None:
     query.clock.sleep(1)
     query.batch()
     assert query.start.streams["orders"].started(B).cut == ShardEnd()
+
+
+@pytest.mark.parametrize(
+    ("until", "held", "comes_next"),
+    [(-1, "nothing", 0), (0, "nothing", 1), (1, "at", None), (2, "end", None), (4, "end", None)],
+    ids=["before it starts", "before its first", "within", "at its last", "after all"],
+)
+def test_an_end_that_is_held(until: int, held: str, comes_next: int | None) -> None:
+    """A batch of the second and third of five records ends before the first one that is too late, if that is one of them."""
+    one = OneShard()
+    put = one.put(5, every_s=1)
+    started = ShardOffset(After(put[0].number), put[0].arrived_ms)
+    end = ShardOffset(After(put[2].number), put[2].arrived_ms, put[1].number)
+    until_ms = (put[0].arrived_ms or 0) + 1000 * until
+    found = cut_at(one.state, started, end, until_ms)
+    at = ShardOffset(At(put[2].number), put[2].arrived_ms, put[1].number)
+    assert found == {"nothing": started, "at": at, "end": end}[held]
+    following = one.state.evidence.next_record(started.cut)
+    assert following == (put[1] if comes_next == 1 else None)
+    assert (one.state.lag_ms is None) == (held == "end"), "a shard that is held is behind"

@@ -83,13 +83,15 @@ def step(query: Planned, history: list[Spell]) -> list[Read]:
 
 
 def drain(query: Planned) -> list[Read]:
+    """Run batches until all there is was read, and a while longer. A shard that is refused holds all others until then."""
     batches: list[Read] = []
-    quiet_since = query.clock.now
-    while query.clock.now - quiet_since < 200:
+    left, quiet_since = set().union(*map(everything, query.streams)), query.clock.now
+    while query.clock.now - quiet_since < (2000 if left else 20):
         query.clock.sleep(1)
         batches.append(query.batch())
         if batches[-1]:
             quiet_since = query.clock.now
+            left -= {number for _, number in batches[-1]}
     return batches
 
 

@@ -223,11 +223,11 @@ class Planner:
                 with self._schedule.of_one_stream() as is_spent:
                     drafts = {**drafts, name: planner.plan(draft, shares, is_spent)}
             held = drafts if shares is None else self._skew.hold(drafts, self._now_ms())
+            # Shards that were left out and would hold others come first: the round continues with them.
             planned = None if held is None else self._finish(held)
             self._schedule.end_plan()
             if planned is not None or not self.last_plan.shards_left:
                 return planned
-            is_whole = held is None  # shards that were left out would hold others, so they come first
 
     def _finish(self, drafts: Mapping[str, Draft]) -> Offset | None:
         # A run to targets continues while one is left, in whatever stream.

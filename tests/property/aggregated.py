@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
 from hypothesis import strategies as st
 
-from kinesis_core.model import Offset
-from kinesis_core.planning import Limits
+from kinesis_core.model import Offset, StartingPosition
+from kinesis_core.planning import Limits, PlanSettings
 from kinesis_core.reading import user_records
 from kinesis_core.reading.arrow import BatchBuilder
 from property.histories import rest
 from support.aggregates import aggregate
-from support.fake_stream import FakeStream, Mood
+from support.fake_stream import FakeClock, FakeStream, Mood
 from support.planned import Planned
 
 BUILDER = BatchBuilder(["shardId", "sequenceNumber", "subSequenceNumber", "data"])
@@ -81,6 +82,38 @@ class Written:
     def all_rows(self) -> dict[str, list[Row]]:
         """Return the user records of each shard, in order."""
         return {shard_id: self.rows.get(shard_id, []) for shard_id in self.stream.shards}
+
+
+@define
+class Case:
+    """What was written before and after another reader stopped, and how a query reads on from there."""
+
+    shards: int
+    mood: Mood
+    bounds: Limits
+    before: History
+    after: History
+    bounded: bool
+    seed: int
+    written: Written = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        stream = FakeStream(FakeClock(), random.Random(self.seed), self.mood)
+        self.written = Written(stream.create(self.shards))
+        self.written.play(self.before)
+
+    def assert_rest_is_read(self, position: StartingPosition, read: Mapping[str, int]) -> None:
+        """Assert that a query from *position* brings all but the first user records, of which *read* has the number by shard."""
+        query = Query(Planned([self.written.stream], position, PlanSettings(self.bounds)))
+        query.drain(bounded=self.bounded)
+        self.written.play(self.after)
+        query.drain(bounded=self.bounded)
+        for shard_id, rows in self.written.all_rows().items():
+            mine = [row for row in query.rows if row[0] == shard_id]
+            assert mine == rows[read.get(shard_id, 0) :], f"{shard_id} is not what was left of it"
+
+
+cases = st.builds(Case, st.integers(1, 3), moods, limits, histories, histories, st.booleans(), st.integers())
 
 
 @define

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import chain
 from typing import Any
 
@@ -165,6 +165,13 @@ def reshard(stream: FakeStream, kind: str, where: int) -> None:
     elif kind == "merge" and len(shards) > 1:
         left = where % (len(shards) - 1)
         stream.merge(shards[left], shards[left + 1])
+
+
+def assert_all_read(query: Query, before: Set[str] = frozenset()) -> None:
+    """Assert that each record but those from *before* comes once and in order, children after their parents."""
+    query.drain()
+    assert_everything_once(query.stream, query.batches, everything(query.stream) - before)
+    assert_children_after_parents(query.stream, query.batches)
 
 
 def assert_everything_once(stream: FakeStream, batches: list[Read], expected: set[str]) -> None:

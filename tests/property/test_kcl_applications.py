@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -21,11 +20,8 @@ from kinesis_core.leases import (
     shard_attributes,
 )
 from kinesis_core.model import KclApplication, PerStream
-from kinesis_core.planning import Limits, PlanSettings
-from property.aggregated import History, Query, Row, Written, histories, limits, moods
+from property.aggregated import Case, Row, Written, cases
 from support.examples import examples
-from support.fake_stream import FakeClock, FakeStream, Mood
-from support.planned import Planned
 
 
 @define
@@ -109,39 +105,13 @@ class Application:
 
 @pytest.mark.tests
 @settings(max_examples=examples(200), deadline=None)
-@given(
-    st.data(),
-    st.integers(1, 3),
-    moods,
-    limits,
-    histories,
-    histories,
-    st.booleans(),
-    st.integers(),
-)
-def test_nothing_is_lost_or_repeated(
-    data: st.DataObject,
-    shards: int,
-    mood: Mood,
-    bounds: Limits,
-    before: History,
-    after: History,
-    bounded: bool,
-    seed: int,
-) -> None:
+@given(st.data(), cases)
+def test_nothing_is_lost_or_repeated(data: st.DataObject, case: Case) -> None:
     """A query continues after the very user record at which the application stopped, inside aggregates and through reshards."""
-    written = Written(FakeStream(FakeClock(), random.Random(seed), mood).create(shards))
-    written.play(before)
-    application = Application(written, data)
+    application = Application(case.written, data)
     application.run()
     position = resume_from_applications(
-        KclApplication("billing"), {"orders": written.stream}, lambda _: application
+        KclApplication("billing"), {"orders": case.written.stream}, lambda _: application
     )
     assert isinstance(position, PerStream)
-    query = Query(Planned([written.stream], position, PlanSettings(bounds)))
-    query.drain(bounded=bounded)
-    written.play(after)
-    query.drain(bounded=bounded)
-    for shard_id, rows in written.all_rows().items():
-        mine = [row for row in query.rows if row[0] == shard_id]
-        assert mine == rows[application.read.get(shard_id, 0) :], f"{shard_id} is not what was left of it"
+    case.assert_rest_is_read(position, application.read)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
@@ -11,11 +10,8 @@ from attrs import define, field
 from hypothesis import given, settings, strategies as st
 
 from kinesis_core.options import starting_position
-from kinesis_core.planning import Limits, PlanSettings
-from property.aggregated import History, Query, Row, Written, histories, limits, moods
+from property.aggregated import Case, Row, Written, cases
 from support.examples import examples
-from support.fake_stream import FakeClock, FakeStream, Mood
-from support.planned import Planned
 
 
 @define
@@ -94,37 +90,8 @@ class Connector:
 
 @pytest.mark.tests
 @settings(max_examples=examples(200), deadline=None)
-@given(
-    st.data(),
-    st.integers(1, 3),
-    moods,
-    limits,
-    histories,
-    histories,
-    st.booleans(),
-    st.booleans(),
-    st.integers(),
-)
-def test_nothing_is_lost_or_repeated(
-    data: st.DataObject,
-    shards: int,
-    mood: Mood,
-    bounds: Limits,
-    before: History,
-    after: History,
-    unpacks: bool,
-    bounded: bool,
-    seed: int,
-) -> None:
+@given(st.data(), cases, st.booleans())
+def test_nothing_is_lost_or_repeated(data: st.DataObject, case: Case, unpacks: bool) -> None:
     """A query continues after the very user record at which another connector stopped, inside aggregates too."""
-    written = Written(FakeStream(FakeClock(), random.Random(seed), mood).create(shards))
-    written.play(before)
-    connector = Connector(written, data, unpacks)
-    position = starting_position().parse(connector.stop())
-    query = Query(Planned([written.stream], position, PlanSettings(bounds)))
-    query.drain(bounded=bounded)
-    written.play(after)
-    query.drain(bounded=bounded)
-    for shard_id, rows in written.all_rows().items():
-        mine = [row for row in query.rows if row[0] == shard_id]
-        assert mine == rows[connector.read.get(shard_id, 0) :], f"{shard_id} is not what was left of it"
+    connector = Connector(case.written, data, unpacks)
+    case.assert_rest_is_read(starting_position().parse(connector.stop()), connector.read)

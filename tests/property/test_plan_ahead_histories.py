@@ -13,17 +13,7 @@ from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_core.planning.pacing import Timer
 from kinesis_core.planning.schedule import LastPlan
-from property.histories import (
-    History,
-    Query,
-    assert_children_after_parents,
-    assert_everything_once,
-    everything,
-    limits,
-    moods,
-    play,
-    steps,
-)
+from property.histories import History, Query, assert_all_read, limits, moods, play, steps
 from support.examples import examples
 from support.fake_stream import FakeClock, FakeStream, Mood
 
@@ -92,6 +82,4 @@ def test_planned_ahead_every_record_is_read_exactly_once(
     stream = FakeStream(FakeClock(), random.Random(seed), mood).create(shards)
     query = QueryAhead(stream, PlanSettings(bounds), TrimHorizon())
     play(stream, query, history)
-    query.drain()
-    assert_everything_once(stream, query.batches, everything(stream))
-    assert_children_after_parents(stream, query.batches)
+    assert_all_read(query)

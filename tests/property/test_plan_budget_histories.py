@@ -9,17 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from kinesis_core.model import Latest, TrimHorizon
 from kinesis_core.planning import Limits, PlanSettings
-from property.histories import (
-    History,
-    Query,
-    assert_children_after_parents,
-    assert_everything_once,
-    everything,
-    limits,
-    moods,
-    play,
-    steps,
-)
+from property.histories import History, Query, assert_all_read, limits, moods, play, steps
 from support import bounded_runs
 from support.examples import examples
 from support.fake_stream import FakeClock, Mood
@@ -49,9 +39,7 @@ def test_every_record_is_read_exactly_once(
     plan = PlanSettings(bounds, first_plan_crosses_gaps=is_whole_first, plan_budget_s=budget_s)
     query = Query(stream, plan, Latest() if from_latest else TrimHorizon())
     play(stream, query, history)
-    query.drain()
-    assert_everything_once(stream, query.batches, everything(stream))
-    assert_children_after_parents(stream, query.batches)
+    assert_all_read(query)
 
 
 @settings(max_examples=examples(200), deadline=None)

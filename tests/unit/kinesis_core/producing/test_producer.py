@@ -278,9 +278,11 @@ def test_a_forgotten_producer_warns(monkeypatch: pytest.MonkeyPatch) -> None:
         del writing
         gc.collect()
         empty = producer(FakePuts().create(1))
+        sender = empty._sender
         del empty
         gc.collect()
     gc.unfreeze()
+    assert sender.is_stopped, "its group has no thread that would do it later"
     assert ["was not closed" in str(one.message) for one in caught] == [True]
     wait_until(lambda: puts.copies() == Counter([b"data"]))
     wait_until(lambda: not TERMINATION._writers)

@@ -53,15 +53,27 @@ def drained(query: Planned) -> list[list[tuple[str, str]]]:
     return batches
 
 
+def run_to_targets(query: Planned) -> list[list[tuple[str, str]]]:
+    """Return the batches of a run that ends with what is there now."""
+    query.planner.fix_targets()
+    return list(iter(query.batch, []))
+
+
+def assert_in_time(
+    batches: list[list[tuple[str, str]]], stream: FakeStream, skew_ms: float = 1000 * SKEW_S
+) -> None:
+    """Assert that each record comes once, and none much later than a younger one."""
+    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
+    assert lateness_ms(batches, [stream]) <= skew_ms
+
+
 @pytest.mark.parametrize("position", [TrimHorizon(), AtTimestamp(1_790_000_000_000), Latest()])
 def test_a_shard_with_many_records_holds_one_with_few(position: StartingPosition) -> None:
     """While a limit ends the busy shard before its tip, no batch has records of the other that are much later."""
     stream = scripted_stream(2)
     query = Planned([stream], position, SETTINGS)
     fill(stream, A, B)
-    batches = drained(query)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert_in_time(drained(query), stream)
 
 
 def test_holding_makes_hardly_more_batches() -> None:
@@ -105,13 +117,7 @@ def test_a_run_of_available_now_holds_shards_as_well() -> None:
     stream = scripted_stream(2)
     query = Planned([stream], settings=SETTINGS)
     fill(stream, A, B)
-    expected = everything(stream)
-    query.planner.fix_targets()
-    batches = []
-    while batch := query.batch():
-        batches.append(batch)
-    assert sorted(r for batch in batches for r in batch) == sorted(expected)
-    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert_in_time(run_to_targets(query), stream)
 
 
 def test_the_last_record_of_a_parent_holds_until_its_children_are_read() -> None:
@@ -125,9 +131,7 @@ def test_the_last_record_of_a_parent_holds_until_its_children_are_read() -> None
         for shard_id in (A, *children):
             stream.put(shard_id, b"x")
             stream.clock.sleep(1)
-    batches = drained(query)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert_in_time(drained(query), stream)
 
 
 def test_a_parent_at_its_target_holds_until_its_children_are_read() -> None:
@@ -140,12 +144,7 @@ def test_a_parent_at_its_target_holds_until_its_children_are_read() -> None:
         for shard_id in (A, *children):
             stream.put(shard_id, b"x")
             stream.clock.sleep(1)
-    query.planner.fix_targets()
-    batches = []
-    while batch := query.batch():
-        batches.append(batch)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert_in_time(run_to_targets(query), stream)
 
 
 @pytest.mark.parametrize("hours", [1, 20])
@@ -164,8 +163,7 @@ def test_a_closed_shard_with_a_backlog_is_read_in_few_batches(hours: int) -> Non
     for shard_id in children:
         stream.put(shard_id, b"x")
     batches = drained(query)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert_in_time(batches, stream)
     assert len(batches) <= 7
 
 
@@ -198,9 +196,7 @@ def test_a_closed_shard_does_not_hold_its_own_last_record() -> None:
     stream.put_many(A, 10, every_s=1)
     for shard_id in children:
         stream.put(shard_id, b"x")
-    batches = drained(query)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) == 0
+    assert_in_time(drained(query), stream, 0)
 
 
 def test_a_shard_with_arrival_times_out_of_order_does_not_hold_itself() -> None:
@@ -214,9 +210,7 @@ def test_a_shard_with_arrival_times_out_of_order_does_not_hold_itself() -> None:
     stream.clock.sleep(5)
     for shard_id in (A, *children):
         stream.put_many(shard_id, 3, every_s=1)
-    batches = drained(query)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) <= 2000
+    assert_in_time(drained(query), stream, 2000)
 
 
 def test_an_end_before_a_record_from_the_future_has_no_time() -> None:
@@ -326,9 +320,7 @@ def test_shards_that_a_budget_would_leave_too_far_behind_are_planned() -> None:
         for shard_id in stream.shards:
             stream.put(shard_id, b"x")
         stream.clock.sleep(3)
-    batches = drained(query)
-    assert sorted(r for batch in batches for r in batch) == sorted(everything(stream))
-    assert lateness_ms(batches, [stream]) <= 1000 * SKEW_S
+    assert_in_time(drained(query), stream)
     put = [stream.put(shard_id, b"x") for shard_id in stream.shards]
     stream.clock.sleep(1)
     assert 0 < len(query.batch()) < len(put)

@@ -74,7 +74,6 @@ class StreamPlanner:
     clock: Clock
     rng: random.Random
     run_all: RunAll = map
-    """What errors call the start and the end of a read."""
     facts: StreamFacts = field(init=False)
     states: ShardStates = field(init=False)
     reports: LossReport = field(init=False)

@@ -110,7 +110,6 @@ CLI_MAY_IMPORT = {
     "stopping": {"ending", "signals"},
     "putting": {*CLI_BASE, "stopping"},
     "replaying": {*CLI_BASE, "stopping", "putting", "records"},
-    "fan_out": CLI_BASE,
     "lag": {*CLI_BASE, "parallel"},
     "parallel": set[str](),
     "traffic": {"output", "parallel"},

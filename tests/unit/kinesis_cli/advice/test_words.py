@@ -19,7 +19,7 @@ from kinesis_cli.advice.judge import (
     SplitInTheMiddle,
     TooLittle,
 )
-from kinesis_cli.advice.report import Report
+from kinesis_cli.advice.showing import Report
 from kinesis_cli.advice.words import explain
 from kinesis_cli.traffic import show_key
 from support.sampled import by_shard, even_shards, sample, summary

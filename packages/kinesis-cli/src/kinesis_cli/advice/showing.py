@@ -1,21 +1,69 @@
-"""The report as text and for scripts: the busiest shards, their keys, and the advice."""
+"""The report of `kinesis advise`: samples of all open shards and the advice, as text and for scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, frozen
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kinesis_cli.advice.judge import Recommendation
-from kinesis_cli.advice.report import Report
+from kinesis_cli.advice.judge import Recommendation, advise
 from kinesis_cli.advice.words import AwsCli, explain
 from kinesis_cli.output import WholeLine, WholeTable, new_table, show_number
-from kinesis_cli.traffic import RATES, Sample, add_up, rate_cells, rates_json, show_key, total_line
-from kinesis_core.model import Shard
+from kinesis_cli.traffic import (
+    RATES,
+    Sample,
+    Window,
+    add_up,
+    bounds_for,
+    rate_cells,
+    rates_json,
+    sample_shards,
+    show_key,
+    total_line,
+)
+from kinesis_core.aws import StreamApi
+from kinesis_core.model import Shard, StreamSummary
+
+MAX_BYTES = 8 * 1024 * 1024
+"""Of one shard."""
+
+
+@frozen
+class Report:
+    """The open shards of a stream, the busiest first, with their samples."""
+
+    summary: StreamSummary
+    shards: tuple[Shard, ...]
+    sample_ms: int
+    samples: Mapping[str, Sample]
+    advice: tuple[Recommendation, ...]
+
+    @property
+    def sampled(self) -> list[tuple[Shard, Sample]]:
+        return [
+            (shard, self.samples[shard.shard_id]) for shard in self.shards if shard.shard_id in self.samples
+        ]
+
+
+def examine(api: StreamApi, sample_ms: int) -> Report:
+    """Return the report on the stream behind *api*, from a sample of its latest *sample_ms* milliseconds."""
+    summary = api.describe()
+    opened = [shard for shard in api.list_shards() if shard.is_open]
+    window = Window.of_last(sample_ms, api, summary.created_ms)
+    samples = sample_shards(api, opened, window, bounds_for(len(opened), MAX_BYTES), by_key=True)
+    busiest = sorted(
+        opened,
+        key=lambda shard: (
+            -samples[shard.shard_id].load if shard.shard_id in samples else 0,
+            shard.hash_start,
+        ),
+    )
+    return Report(summary, tuple(busiest), sample_ms, samples, tuple(advise(summary, opened, samples)))
+
 
 _SHARDS = 10
 """Shards that are shown."""

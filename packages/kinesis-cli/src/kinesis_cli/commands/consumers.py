@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Literal
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
-from kinesis_cli.output import WholeTable, confirm, note, show, show_duration, show_json
+from kinesis_cli.ending import CommandError
+from kinesis_cli.output import WholeTable, confirm, new_table, note, show, show_duration, show_json, show_time
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kinesis_core.aws import Consumer
 
 
 def consumers(
@@ -34,7 +41,6 @@ def consumers(
     output
         A table, or an object of JSON for each consumer.
     """
-    from kinesis_cli.fan_out import consumer_json, consumer_table, find
     from kinesis_core.aws import consumer_client
 
     connection = connect.to(stream)
@@ -42,7 +48,7 @@ def consumers(
     known = api.list_consumers()
     now_ms = int(time.time() * 1000)
     if remove is not None:
-        found = find(known, remove, stream)
+        found = _find(known, remove, stream)
         age = show_duration(max(0, now_ms - found.created_ms))
         confirm(
             f"Remove consumer {found.name} of {stream}, which is {found.status} and {age} old? Its readers fail.",
@@ -52,8 +58,51 @@ def consumers(
         note(f"Consumer {found.name} of {stream} is being removed.")
     elif output == "json":
         for consumer in known:
-            show_json(consumer_json(consumer))
+            show_json(_json(consumer))
     elif known:
-        show(WholeTable(consumer_table(known, now_ms)))
+        show(WholeTable(_table(known, now_ms)))
     else:
         note(f"Stream {stream} has no registered consumers.")
+
+
+_LISTED = 20
+"""Names that an error has."""
+
+
+def _find(known: Sequence[Consumer], name_or_arn: str, stream: str) -> Consumer:
+    """
+    Return the consumer of that name or ARN.
+
+    Raises:
+        CommandError: There is none. The message names those that there are.
+    """
+    for consumer in known:
+        if name_or_arn in (consumer.name, consumer.arn):
+            return consumer
+    names = ", ".join(consumer.name for consumer in known[:_LISTED])
+    others = f"It has {names}." if names else "It has none."
+    raise CommandError(f"Stream {stream} has no consumer {name_or_arn}. {others}")
+
+
+_STYLES = {"ACTIVE": "green", "CREATING": "yellow", "DELETING": "yellow"}
+
+
+def _table(consumers: Iterable[Consumer], now_ms: int) -> Table:
+    """Return a table with a line for each consumer."""
+    table = new_table("CONSUMER", "STATUS", "CREATED", "AGE", wrapped={"AGE"})
+    for consumer in consumers:
+        style = _STYLES.get(consumer.status, "")
+        status = f"[{style}]{consumer.status}[/]" if style else consumer.status
+        age = show_duration(max(0, now_ms - consumer.created_ms))
+        table.add_row(consumer.name, status, show_time(consumer.created_ms), age)
+    return table
+
+
+def _json(consumer: Consumer) -> dict[str, Any]:
+    """Return the object for scripts."""
+    return {
+        "name": consumer.name,
+        "arn": consumer.arn,
+        "status": consumer.status,
+        "created": show_time(consumer.created_ms),
+    }

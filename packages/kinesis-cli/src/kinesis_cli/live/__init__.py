@@ -4,10 +4,9 @@
 A source is called again and again in a thread, and says what to show. Readers with their lag come from a function, `ReadersOf`.
 """
 
-from kinesis_cli.live.lags import readers_by
 from kinesis_cli.live.pump import Pump
+from kinesis_cli.live.readers import Speeds, readers_by
 from kinesis_cli.live.source import KinesisSource
-from kinesis_cli.live.speed import Speeds
 from kinesis_cli.live.views import (
     LiveReader,
     ReadersOf,

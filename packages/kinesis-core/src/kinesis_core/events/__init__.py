@@ -1,15 +1,11 @@
 """
-The declarations of the events that this package logs, and the name of its logger. They are for the reference page, and for the
-tests that compare log calls with them.
+The declarations of the events that this package logs, for the reference page and for the tests that compare log calls with
+them.
 """
 
-from kinesis_core.events.calls import CALLS
-from kinesis_core.events.leases import LEASES
-from kinesis_core.events.planning import PLANNING
-from kinesis_core.events.reading import READING
-from kinesis_core.events.writing import WRITING
+from kinesis_core.events.registry import EVENTS, LOGGER
 
-__all__ = ["EVENTS", "LOGGER"]
-
-LOGGER = "kinesis_core"
-EVENTS = tuple(sorted((*CALLS, *LEASES, *PLANNING, *READING, *WRITING), key=lambda event: event.name))
+__all__ = [
+    "EVENTS",
+    "LOGGER",
+]

@@ -18,7 +18,7 @@ from kinesis_core.planning.loss import (
     judge,
 )
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.shards import Expired
+from kinesis_core.shards import STALLED_PAGES, VISIT_PAGES, Expired
 from support.one_shard import OneShard, end_after
 
 NOW_MS = 1_790_000_000_000
@@ -110,3 +110,19 @@ def test_a_plan_is_worth_one_of_three_values() -> None:
     assert plan() == Lost(OffsetExpired(age_ms, 24, last), 1)
     with pytest.raises(DataLossError, match=f"the oldest record left is {last.sequence_number}"):
         loss.find_end(one.state, started, lambda _: end)
+
+
+def test_a_search_that_finds_nothing_leaves_a_plan_in_doubt() -> None:
+    """The next plans continue it. Once its pages are too many without progress, the shard counts as stalled."""
+    one = OneShard()
+    first, _, last = one.put(3)
+    facts = StreamFacts("orders", one.stream, one.stream.clock)
+    loss = DataLoss(LossReport("orders", is_fatal=True), facts)
+    one.stream.stall(one.shard_id, 3600)
+    started, end = ShardOffset(After(first.number), 1), end_after(last, last)
+    stalled = []
+    for _ in range(2 * STALLED_PAGES // VISIT_PAGES):
+        assert loss.plan(one.state, started, lambda _: end, None, None) == Doubtful()
+        stalled.append(one.state.stall.is_on)
+    assert not stalled[0]
+    assert stalled[-1]

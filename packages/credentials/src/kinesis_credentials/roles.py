@@ -72,6 +72,12 @@ class Role:
                 "MalformedResponse",
                 advice=Advice.CHECK_STS,
             ) from None
+        except ValueError as error:  # botocore's, of a malformed URL
+            raise SourceFailedError(
+                f"STS could not be asked to let {self.name} be assumed: {error}.",
+                "InvalidEndpoint",
+                advice=Advice.CHECK_STS,
+            ) from None
 
     def _make_client(self) -> Any:
         url = self.spec.sts_endpoint_url

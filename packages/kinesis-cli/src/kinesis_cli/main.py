@@ -133,12 +133,6 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
             return Status.FAILED, explain(error)
         case ModuleNotFoundError():
             return Status.FAILED, str(error)
-        case ValueError() if str(error).startswith(
-            "Invalid endpoint"
-        ):  # botocore's, even for values of the environment
-            return Status.USAGE, f"{error}. --endpoint-url accepts a URL such as http://127.0.0.1:4567."
-        case ValueError() if str(error).startswith("Provided region_name"):  # botocore's
-            return Status.USAGE, f"{error} --region accepts the name of a region, such as eu-west-1."
     if os.environ.get(LOG_LEVEL, "").strip().upper() == "DEBUG":
         raise error
     kind = type(error).__name__

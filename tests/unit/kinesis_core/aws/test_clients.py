@@ -22,7 +22,16 @@ from kinesis_core.aws.transport import check_http2
 from kinesis_core.batch import MERGED_RANGES
 from kinesis_core.errors import OptionError, UnavailableError
 from kinesis_core.stream import _THREADS
-from kinesis_credentials import CredentialsError, DefaultChain, StaticKeys, cached_session, forget_sessions
+from kinesis_credentials import (
+    AssumeRole,
+    CredentialsError,
+    DefaultChain,
+    KinesisError,
+    SourceFailedError,
+    StaticKeys,
+    cached_session,
+    forget_sessions,
+)
 from support.ports import refusing_port
 
 KEYS = StaticKeys("AKIAEXAMPLE", "do-not-tell")
@@ -145,3 +154,29 @@ def test_a_missing_http2_package_is_reported(missing: str) -> None:
     with pytest.raises(OptionError, match=r"pip install 'kinesis-core\[http2\]'.*FanOutTransport.HTTP_1_1"):
         check_http2(lambda name: None if name == missing else "found")
     check_http2()
+
+
+@pytest.mark.parametrize(
+    ("region", "url", "message"),
+    [
+        ("us_east", None, "'us_east' is not an AWS region. Set region (such as 'eu-west-1')"),
+        (
+            None,
+            "localhost:4567",
+            "'endpoint_url' must be a URL such as http://127.0.0.1:4567. Invalid endpoint",
+        ),
+    ],
+)
+def test_botocores_refusals_are_errors_of_ours(region: str | None, url: str | None, message: str) -> None:
+    """What botocore refuses when it makes a client is said in the reader's words, with what to set."""
+    with pytest.raises(KinesisError) as refused:
+        stream_client(Connection((ORDERS,), region or "us-east-1", url, credentials=KEYS), ORDERS)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_malformed_url_of_sts_is_an_error_of_ours() -> None:
+    role = AssumeRole(KEYS, "arn:aws:iam::000000000000:role/reader", "tests", sts_endpoint_url="sts.local")
+    with pytest.raises(
+        SourceFailedError, match=r"reader be assumed: Invalid endpoint: sts\.local\. Is sts_end"
+    ):
+        stream_client(connection(credentials=role), ORDERS)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import botocore
 from botocore.config import Config
 from botocore.credentials import Credentials
+from botocore.exceptions import InvalidRegionError
 from botocore.session import Session
 
 from kinesis_core.aws.calls import BotoCaller, read_text
@@ -28,7 +29,15 @@ from kinesis_core.clock import SystemClock
 from kinesis_core.errors import OptionError
 from kinesis_core.native import check_switch
 from kinesis_core.version import __version__
-from kinesis_credentials import Advice, cached_session, ensure_credentials, get_credentials, renew_expired
+from kinesis_credentials import (
+    Advice,
+    RegionError,
+    Setting,
+    cached_session,
+    ensure_credentials,
+    get_credentials,
+    renew_expired,
+)
 from kinesis_credentials.endpoints import is_aws_endpoint
 
 if TYPE_CHECKING:
@@ -230,8 +239,18 @@ def _make_client(
         tcp_keepalive=True,
         user_agent=_user_agent(),
     )
-    with _lock:  # a botocore session makes clients in one thread at a time
-        client = session.create_client(service, region_name=region, endpoint_url=endpoint_url, config=config)
+    try:
+        with _lock:  # a botocore session makes clients in one thread at a time
+            client = session.create_client(
+                service, region_name=region, endpoint_url=endpoint_url, config=config
+            )
+    except InvalidRegionError:
+        raise RegionError(f"'{region}' is not an AWS region.", advice=Advice.GIVE_REGION) from None
+    except (
+        ValueError
+    ) as error:  # of a URL: the argument, or one that botocore found in the environment or the profile
+        setting = Setting.ENDPOINT if service == "kinesis" else Setting.TABLES_ENDPOINT
+        raise OptionError(f"must be a URL such as http://127.0.0.1:4567. {error}", about=setting) from None
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
     return client, credentials

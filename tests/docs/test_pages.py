@@ -131,9 +131,12 @@ def test_page(page: Path, person: Reader) -> None:
 
 @pytest.mark.pasted
 def test_programs_of_the_readme(person: Reader) -> None:
-    """The programs of the README run once Set up has been followed."""
-    for program in (block for block in blocks(ROOT / "README.md") if block.use is Use.FILE):
-        person.follow([program, Block("sh", "", f"python {program.title}\n")])
+    """The programs of the README run once Set up has been followed, and print what it shows."""
+    for block in blocks(ROOT / "README.md"):
+        if block.use is Use.FILE:
+            person.follow([block, Block("sh", "", f"python {block.title}\n")])
+        elif block.is_output:
+            person.follow([block])
 
 
 CHECKED = {"json", "yaml", "python", "sh"}

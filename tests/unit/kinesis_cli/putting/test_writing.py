@@ -30,7 +30,7 @@ class Producer:
             raise PutError("broken", {})
         for row, record in enumerate(data):
             if record.startswith(b"bad"):
-                raise InvalidRecordError(f"Row {row} has 9 bytes.", row)
+                raise InvalidRecordError("The record has 9 bytes.", row)
         count = len(data)
         self.taken += zip(
             data, partition_keys or [None] * count, explicit_hash_keys or [None] * count, strict=True

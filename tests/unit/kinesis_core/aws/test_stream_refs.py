@@ -23,5 +23,7 @@ def test_names_and_arns(name: str) -> None:
 @pytest.mark.parametrize("parse", [StreamRef.parse, Stream.open, Producer.open])
 def test_what_is_no_stream(parse: Any, name: str) -> None:
     """What no stream can be called is refused before a call is made: Kinesis' own error does not say what is wrong with it."""
-    with pytest.raises(OptionError, match=r"is not a stream\. Give its ARN, or its name of 1 to 128 letters"):
+    with pytest.raises(
+        OptionError, match=r"is not the name of a stream\. Give its ARN, or its name of 1 to 128 letters"
+    ):
         parse(name)

@@ -48,9 +48,16 @@ def test_good_rows_pass() -> None:
             [b"", bytes(MAX)],
             ["k", "k"],
             None,
-            "Row 1 has 1048577 bytes of data and partition key; the stream accepts",
+            "Row 1 has 1025 KiB of data and partition key (rounded up); the stream accepts at most 1024 KiB. Make it smaller, or raise "
+            "the stream's MaxRecordSizeInKiB to 1025 or more.",
         ),
-        ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1048577 bytes of data and partition key"),
+        (
+            [b"", bytes(10 * MAX)],
+            ["k", "k"],
+            None,
+            "at most 1024 KiB. Make it smaller: the highest value of MaxRecordSizeInKiB is 10240.",
+        ),
+        ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1025 KiB of data and partition key"),
     ],
 )
 def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) -> None:
@@ -59,6 +66,21 @@ def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) 
         check(data, keys, hash_keys)
     assert message in str(caught.value)
     assert caught.value.row == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "key", "hash_key", "message"),
+    [
+        (b"", "", None, "The partition key of the record has 0 characters"),
+        (None, "k", None, "The data of the record must be bytes"),
+        (b"", "k", 5, "The explicit hash key of the record must be str"),
+        (b"", "k", "x", "The explicit hash key of the record is not a decimal number"),
+    ],
+)
+def test_the_only_row_has_no_index(data: Any, key: Any, hash_key: Any, message: str) -> None:
+    """Who puts one record did not give rows."""
+    with pytest.raises(InvalidRecordError, match=message):
+        check([data], [key], [hash_key])
 
 
 def test_keys_may_be_missing() -> None:
@@ -76,7 +98,7 @@ def test_missing_keys_count_as_random_ones() -> None:
     """The size check counts a random key for a row without a key, whether or not the stream needs one."""
     rows = Rows([b"", bytes(MAX - 16)], [NO_KEY, NO_KEY])
     assert check_rows(rows, MAX, {}, may_lack_keys=True) == MAX - 16
-    with pytest.raises(InvalidRecordError, match="Row 0 has 1048577 bytes"):
+    with pytest.raises(InvalidRecordError, match=r"^The record has 1025 KiB"):
         check_rows(Rows([bytes(MAX - 15)], [NO_KEY]), MAX, {}, may_lack_keys=True)
 
 

@@ -133,8 +133,8 @@ def _put_valid(
 
 def _reason(error: InvalidRecordError) -> str:
     """Return the message about the one row of a call, as what a line is or has."""
-    text = re.sub(r"^Row 0 ", "", str(error).rstrip("."))
-    return re.sub(r"^The (.*) of row 0 ", r"has a wrong \1: it ", text)
+    text = re.sub(r"^The record ", "", str(error).rstrip("."))
+    return re.sub(r"^The (.*) of the record ", r"has a wrong \1: it ", text)
 
 
 _SHOWN = 10

@@ -34,7 +34,7 @@ class StreamRef:
         name = name_or_arn.rpartition("/")[2] if arn else name_or_arn
         if not STREAM_NAME.fullmatch(name):
             raise OptionError(
-                f"'{name_or_arn}' is not a stream. Give its ARN, or its name of 1 to 128 letters, digits, '_', '.' and '-'."
+                f"'{name_or_arn}' is not the name of a stream. Give its ARN, or its name of 1 to 128 letters, digits, '_', '.' and '-'."
             )
         return StreamRef(name, arn)
 

@@ -22,6 +22,8 @@ _RANDOM_KEY_CHARS = 16
 _POOL, _ROUNDS = 256, 16
 _ANY_KEY = "0" * _RANDOM_KEY_CHARS
 _MOST_BYTES_A_CHAR = 4
+_MOST_KIB = 10 * 1024
+"""The highest MaxRecordSizeInKiB of a stream."""
 
 
 @frozen
@@ -106,7 +108,7 @@ def keys_of(given: Sequence[str | None] | None, count: int) -> Sequence[str]:
         return cast(Sequence[str], given)
     if NO_KEY in given:
         row = given.index(NO_KEY)
-        raise InvalidRecordError(f"The partition key of row {row} {_why_not_key(NO_KEY)}.", row)
+        raise InvalidRecordError(f"The partition key of {_name(row, count)} {_why_not_key(NO_KEY)}.", row)
     return [NO_KEY if key is None else key for key in given]
 
 
@@ -128,7 +130,7 @@ def check_rows(
     wrong = {key: reason for key in keys if key not in known_keys and (reason := _why_not_key(key))}
     if wrong:
         row, key = next((row, key) for row, key in enumerate(rows.keys) if key in wrong)
-        raise InvalidRecordError(f"The partition key of row {row} {wrong[key]}.", row)
+        raise InvalidRecordError(f"The partition key of {_name(row, len(rows.keys))} {wrong[key]}.", row)
     if rows.hash_keys is not None:
         _check_hash_keys(rows.hash_keys)
     longest = max(map(len, rows.data), default=0)
@@ -152,7 +154,7 @@ def _check_type(what: str, values: Sequence[object], kind: type) -> None:
         return
     row, value = next((row, value) for row, value in enumerate(values) if type(value) is not kind)
     raise InvalidRecordError(
-        f"The {what} of row {row} must be {kind.__name__}; got {type(value).__name__}.", row
+        f"The {what} of {_name(row, len(values))} must be {kind.__name__}; got {type(value).__name__}.", row
     )
 
 
@@ -170,24 +172,36 @@ def _check_hash_keys(hash_keys: Sequence[str | None]) -> None:
     for row, key in enumerate(hash_keys):
         if key is None:
             continue
+        where = _name(row, len(hash_keys))
         if type(key) is not str:
             raise InvalidRecordError(
-                f"The explicit hash key of row {row} must be str; got {type(key).__name__}.", row
+                f"The explicit hash key of {where} must be str; got {type(key).__name__}.", row
             )
         if not is_hash_key(key):
             raise InvalidRecordError(
-                f"The explicit hash key of row {row} is not a decimal number from 0 to 2^128-1.", row
+                f"The explicit hash key of {where} is not a decimal number from 0 to 2^128-1.", row
             )
 
 
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
     for row, size_bytes in enumerate(rows.with_keys(repeat(_ANY_KEY)).sizes()):
         if size_bytes > max_record_bytes:
+            size_kib = -(-size_bytes // 1024)
+            remedy = (
+                f"Make it smaller, or raise the stream's MaxRecordSizeInKiB to {size_kib} or more."
+                if size_kib <= _MOST_KIB
+                else f"Make it smaller: the highest value of MaxRecordSizeInKiB is {_MOST_KIB}."
+            )
             raise InvalidRecordError(
-                f"Row {row} has {size_bytes} bytes of data and partition key; the stream accepts records of at most "
-                f"{max_record_bytes}. Make it smaller, or raise the stream's MaxRecordSizeInKiB (10 MiB at most).",
+                f"{_name(row, len(rows)).capitalize()} has {size_kib} KiB of data and partition key (rounded up); the stream "
+                f"accepts at most {max_record_bytes // 1024} KiB. {remedy}",
                 row,
             )
+
+
+def _name(row: int, count: int) -> str:
+    """Return what a message calls a row of *count* rows. The only one is that of `put`, which has no index."""
+    return "the record" if count == 1 else f"row {row}"
 
 
 RowLists = tuple[list[bytes], list[str], list[str | None] | None]

@@ -16,7 +16,7 @@ import atexit, os, random, sys, threading, types
 
 at_last = []
 atexit.register(lambda: [action() for action in at_last])  # what is registered first runs last, after the producers' end
-from kinesis_core import KinesisError, Producer
+from kinesis_core import Producer, ProducerClosedError
 from support.fake_puts import FakePuts
 
 # Python takes it apart at its end. What the main module has stays, if a thread still runs one of its functions.
@@ -88,14 +88,14 @@ writing.put(b"data")
 def put_late():
     try:
         writing.put(b"late")
-    except KinesisError as error:
+    except ProducerClosedError as error:
         print(error)
 
 class Late:
     def __del__(self):
         try:
             kept.writing.put(b"late")
-        except KinesisError as error:
+        except ProducerClosedError as error:
             kept.write(1, f"{error}\\n".encode())
 
 kept.writing, kept.write, kept.late = writing, os.write, Late()
@@ -139,7 +139,7 @@ if not child:
     for use in (lambda: writing.put(b"more"), writing.flush, writing.close):
         try:
             use()
-        except KinesisError as error:
+        except ProducerClosedError as error:
             os.write(1, f"{error}\\n".encode())
     del writing, use
     os._exit(0)

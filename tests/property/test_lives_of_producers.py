@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define, field
 from hypothesis import given, settings, strategies as st
 
-from kinesis_core import KinesisError, Producer, ProducerSettings, PutError
+from kinesis_core import Producer, ProducerClosedError, ProducerSettings, PutError
 from kinesis_core.producing import SenderGroup
 from kinesis_core.producing.sender import Sender, Stage
 from kinesis_core.termination import TERMINATION
@@ -82,7 +82,7 @@ class Life:
             getattr(self, event)()
         except PutError:
             self.told.append(event)
-        except KinesisError:
+        except ProducerClosedError:
             assert was > Stage.OPEN
         self.stages.append(self.stage)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         OptionError as OptionError,
         ProcessLimit as ProcessLimit,
         ProcessLimitError as ProcessLimitError,
+        ProducerClosedError as ProducerClosedError,
         PutError as PutError,
         ResourceInUseError as ResourceInUseError,
         ServiceError as ServiceError,
@@ -73,8 +74,8 @@ lazy_names(
         "kinesis_core.batch": "Batch",
         "kinesis_core.errors": (
             "AccessDeniedError DataLossError InvalidRecordError InvalidRequestError KinesisError "
-            "MalformedResponseError OffsetError OptionError ProcessLimit ProcessLimitError PutError "
-            "ResourceInUseError ServiceError StaleListingError StreamNotFoundError StreamNotReadyError "
+            "MalformedResponseError OffsetError OptionError ProcessLimit ProcessLimitError ProducerClosedError "
+            "PutError ResourceInUseError ServiceError StaleListingError StreamNotFoundError StreamNotReadyError "
             "StreamRecreatedError TableLayoutError TableNotFoundError ThrottledError UnavailableError "
             "WireFormatError"
         ),

@@ -10,6 +10,7 @@ The errors of the core: one class for each situation that a caller can act on.
     ├── StaleListingError               ListShards keeps leaving out shards; nothing was skipped
     ├── InvalidRecordError (ValueError) a record breaks a limit of Kinesis; it was not sent
     ├── PutError                        records could not be written
+    ├── ProducerClosedError             a producer takes no more records
     ├── ProcessLimitError               the process may have no more memory or threads
     └── ServiceError                    a call to AWS failed
         ├── StreamNotFoundError
@@ -140,6 +141,14 @@ class PutError(KinesisError):
         self.counts = dict(counts)
         self.shard_id = shard_id
         self.key_sha256 = key_sha256
+
+
+class ProducerClosedError(KinesisError):
+    """
+    The producer takes no more records: it is closed, it was opened in another process, or Python has ended.
+
+    Open a new producer, one in each process. Close it before the program ends.
+    """
 
 
 class ProcessLimit(Enum):

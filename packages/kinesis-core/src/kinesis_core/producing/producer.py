@@ -145,6 +145,7 @@ class Producer:
         Raises:
             InvalidRecordError: Kinesis would refuse the record: it is too large, or a key is outside its domain.
             PutError: Earlier records could not be written.
+            ProducerClosedError: The producer takes no more records.
         """
         keys = None if partition_key is None else (partition_key,)
         self.put_columns((data,), keys, None if explicit_hash_key is None else (explicit_hash_key,))
@@ -161,6 +162,7 @@ class Producer:
         Raises:
             InvalidRecordError: Kinesis would refuse one of the records. No record is put.
             PutError: Earlier records could not be written.
+            ProducerClosedError: The producer takes no more records.
         """
         keys = keys_of(partition_keys, len(data))
         rows = Rows(data, keys, explicit_hash_keys)
@@ -182,6 +184,7 @@ class Producer:
 
         Raises:
             PutError: Earlier records could not be written.
+            ProducerClosedError: The producer takes no more records.
         """
         rows = columns_of_arrays(data, partition_keys, explicit_hash_keys, self._max_record_bytes)
         if rows is None:
@@ -206,6 +209,7 @@ class Producer:
 
         Raises:
             PutError: Some records could not be written.
+            ProducerClosedError: The producer takes no more records.
         """
         return self._sender.flush()
 

@@ -21,7 +21,7 @@ from attrs import define, field
 
 from kinesis_core.aws import PutApi, ReadRateLimiter
 from kinesis_core.clock import Clock
-from kinesis_core.errors import KinesisError, PutError
+from kinesis_core.errors import ProducerClosedError, PutError
 from kinesis_core.model import StreamSummary
 from kinesis_core.producing.accumulator import MAY_BE_MISSING, RecordAccumulator
 from kinesis_core.producing.counts import Buffer, Totals
@@ -423,7 +423,7 @@ class Sender:
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
-            raise KinesisError(
+            raise ProducerClosedError(
                 f"The producer of stream {self.accumulator.stream} belongs to another process. Open a producer in each "
                 "process."
             )
@@ -431,7 +431,7 @@ class Sender:
     def _check_threads(self) -> None:
         self._check_process()
         if sys.is_finalizing():
-            raise KinesisError(
+            raise ProducerClosedError(
                 f"Python has ended, and the threads of the producer of stream {self.accumulator.stream} with it. Close "
                 "producers before the program ends."
             )
@@ -446,8 +446,10 @@ class Sender:
             self.reach(Stage.REPORTED)
             raise copy(self.accumulator.failure) from self.accumulator.failure.__cause__
 
-    def _closed_error(self) -> KinesisError:
-        return KinesisError(f"The producer of stream {self.accumulator.stream} is closed. Open a new one.")
+    def _closed_error(self) -> ProducerClosedError:
+        return ProducerClosedError(
+            f"The producer of stream {self.accumulator.stream} is closed. Open a new one."
+        )
 
     def _wake_threads(self) -> None:
         """Wake a thread if a request may be full, or if all threads would sleep too long."""

@@ -74,7 +74,8 @@ def test_a_worker_that_renews_is_an_error(version: str, status: str) -> None:
     table = kcl_table(*OF_TWO, version=version, status=status)
     for worker in ("w1", "w2") if version else ():
         table.update(report_alive(worker, 0))
-    with pytest.raises(GroupStateError, match=r"upgrade them to KCL 3\.5 or later") as caught:
+    advice = rf"upgrade them to KCL 3\.5 or later.* complete when {MIGRATION} says CLIENT_VERSION_3X"
+    with pytest.raises(GroupStateError, match=advice) as caught:
         await_end(table, "w2")
     seen = ["w2, renewing leases"]
     seen += [f"{MIGRATION} says CLIENT_VERSION_{version}"] if version and version != "3X" else []

@@ -85,7 +85,7 @@ class OlderWorkers:
         return GroupStateError(
             f"Table {self.table} is shared with workers of a KCL 1.x or 2.x, or of a KCL 3.x that has not completed its migrations. They do "
             "not let a leader of this group assign leases. Stop them, or first upgrade them to KCL 3.5 or later. The upgrade is "
-            "complete when {MIGRATION} says {_VERSION_3X}, and {_TABLE_MIGRATION}, if that item exists, {_COMPLETE}.",
+            f"complete when {MIGRATION} says {_VERSION_3X}, and {_TABLE_MIGRATION}, if that item exists, {_COMPLETE}.",
             table=self.table,
             seen="; ".join(seen),
         )

@@ -17,7 +17,7 @@ import kinesis_consumer
 import kinesis_core
 import kinesis_credentials
 import spark_kinesis_sink
-from docs.generate_errors import VOCABULARIES, errors_of
+from docs.generate_errors import PACKAGES, VOCABULARIES, errors_of
 from kinesis_cli import main
 from kinesis_cli.app import COMMANDS as NAMES_OF_COMMANDS, make_app
 from kinesis_cli.ending import CommandError, Status
@@ -239,3 +239,11 @@ def run_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
 
     monkeypatch.setattr("kinesis_cli.app.make_app", fail)
     return main.main(["tail"])
+
+
+def test_no_text_shows_the_name_of_a_constant() -> None:
+    """A text that lacks its f shows the names of constants instead of their values."""
+    packages = {package.__name__ for package in PACKAGES}
+    assert [
+        found for each in packages for found in texts_of(each) if re.search(r"\{_?[A-Z]\w+\}", found[2])
+    ] == []

@@ -73,7 +73,7 @@ MAX_BYTES_PER_BATCH = HOW_MUCH.option(
     name="maxBytesPerBatch",
     meaning=(
         "The approximate maximum number of bytes in a micro-batch, in all shards and streams together. A micro-batch can exceed "
-        "it by one record of each shard. {_DIVIDED}"
+        f"it by one record of each shard. {_DIVIDED}"
     ),
     parser=byte_size(),
     default=_PLAN.batch_limits.max_bytes,

@@ -15,16 +15,16 @@ from kinesis_core import KinesisError
 
 class LeaseLostError(KinesisError):
     """
-    The lease of the shard is lost: another worker has it, or it was not renewed in time.
+    This worker lost the lease of the shard: another worker has it, or it was not renewed in time.
 
     Continue with the next batch. If `may_be_committed` is false, this batch is not committed and is delivered again. If it is
-    true, this is unknown: the commit got no response, and reading the lease afterwards did not show it. So undo the effects of a
-    batch only if `may_be_committed` is false.
+    true, nobody knows whether the batch is committed: the commit got no response, and reading the lease afterwards did not show
+    it. So undo the effects of a batch only if `may_be_committed` is false.
 
     Attributes:
         shard_id: The shard.
         stream: The stream, as in `Batch.stream`.
-        may_be_committed: Whether the batch may be committed nevertheless.
+        may_be_committed: Whether the batch may be committed although `commit` failed.
     """
 
     def __init__(
@@ -39,11 +39,12 @@ class LeaseLostError(KinesisError):
 
 class HandlerError(KinesisError):
     """
-    A handler failed for a batch, even after all retries. The lease is released. The batch is not committed, unless the handler
-    committed it.
+    A handler failed for a batch, even after all retries. This worker stops. The other workers continue. The batch is not committed,
+    unless the handler committed it.
 
-    Correct the handler, or the record for which it fails. Then start again: the batch is delivered again if it is not committed.
-    The handler's exception is the cause (`__cause__`). The message has only its type, because its text may contain data of records.
+    Correct the handler, or give an `on_failure`, and start this worker again. Until then the next worker that reads the shard gets
+    the same batch, and its handler probably fails too. The handler's exception is the cause (`__cause__`). The message has only
+    its type, because its text may contain data of records.
 
     Attributes:
         stream: The stream, as in `Batch.stream`.
@@ -65,7 +66,7 @@ class HandlerError(KinesisError):
 class GroupStateError(KinesisError):
     """
     This worker cannot use the table of leases. The table has leases of other streams, is used by workers of a KCL before 3.5, or
-    has the state of a newer version.
+    was written by a newer version of this package or of the KCL.
 
     Follow the advice in the message.
     """
@@ -75,5 +76,6 @@ class WorkerNameInUseError(KinesisError):
     """
     Another running process of the group has the name of this worker. Both would deliver and commit the same batches.
 
-    Give each process its own name, or none. The name of a killed process is free once its leases expire.
+    Give each worker its own name. Or give no name: then each worker has a new one. The name of a killed process can be used again
+    after its leases have expired.
     """

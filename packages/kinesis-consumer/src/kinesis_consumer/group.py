@@ -34,11 +34,32 @@ from kinesis_credentials import CredentialSpec
 @define(eq=False)
 class ConsumerGroup:
     """
-    One worker of a group. Open one in each process; threads may share it.
+    One worker of a consumer group. All workers of the group share the shards of the streams.
 
-    It starts to work at the start of the `with` block, and releases its leases at the end. On SIGTERM, all groups of the process
-    finish their current batches and end their iterations. This requires that the `with` block of one group started in the main
-    thread, and that the program does not handle SIGTERM itself.
+        with ConsumerGroup.open("orders", application="billing") as group:
+            for batch in group:
+                print(batch.shard_id, [record.data for record in batch.records()])
+                batch.commit()
+
+    Open one in each process. Threads may share it. Its methods and its errors concern this worker only: when it ends, the other
+    workers read its shards. Each record is delivered at least once: a batch that is not committed is delivered again.
+
+    The worker takes leases once the `with` block starts, and releases them at the end of the block. On SIGTERM, each
+    `ConsumerGroup` of the process finishes its current batches and ends its iterations. This requires that the `with` block of
+    one of them started in the main thread, and that the program does not handle SIGTERM itself.
+
+    Iterations and `run` raise the error that ended this worker. `open`, `run` and `Batch.commit` have further errors.
+
+    Raises:
+        DataLossError: Records expired before they were read (unless `fail_on_data_loss` of `GroupSettings` is off).
+        StreamNotFoundError, StreamRecreatedError: A stream was deleted, or deleted and created again.
+        WorkerNameInUseError: Another running process has the name of this worker.
+        GroupStateError: The table of leases was changed so that this worker cannot use it.
+        ServiceError: AWS or the store of leases refuses a call, and a retry would not help.
+
+    Attributes:
+        application: The name of the group.
+        worker: The name of this worker.
     """
 
     application: str
@@ -71,33 +92,38 @@ class ConsumerGroup:
         worker: str | None = None,
     ) -> ConsumerGroup:
         """
-        Return a worker of the group *application*. The streams and the table of leases are verified first.
+        Return this process's worker of the group *application*. The streams and the table of leases are verified first.
 
-        This waits up to half a minute for throttles and outages to end. It creates a missing table (it waits up to 900 s for it) and
-        registers a missing consumer (up to 60 s). It takes no lease: the worker takes leases once the group is entered.
+        `open` waits up to half a minute for throttles and outages to end. If the table of leases does not exist, `open` creates it,
+        and waits up to 900 s for it. If the consumer does not exist, `open` registers it, and waits up to 60 s. The worker takes no
+        lease before the `with` block starts.
 
         *streams*: one stream or several, each by name or ARN. All workers of a group must name the same streams. A group that
-        started with several streams can change them later. A group that started with one stream cannot, because its leases do not
-        name the stream.
+        started with several streams can change them later. A group that started with one stream cannot: the keys of its leases are
+        shard ids without a stream.
         *application*: the name of the group: 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
-        *leases*: where the group keeps its leases. The default is DynamoDB, in the table of the application, as with the KCL. A path
-        names a file of SQLite.
+        *leases*: where the group keeps its leases: `DynamoLeases()`, `SqliteLeases(path)`, `MemoryLeases()`, or the path of an
+        SQLite file. The default is the DynamoDB table that has the name of the application, as with the KCL.
         *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
+        *endpoint_url*: the URL of Kinesis. The default is what botocore finds.
         *credentials*: the default is what botocore finds.
         *wire_format*: the format of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
-        *start*: where a new group starts: LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time in the past. Later starts continue from the
-        leases.
+        *start*: where a new group starts: "LATEST", "TRIM_HORIZON", a time in the past such as
+        "AT_TIMESTAMP 2026-01-31T09:00:00Z", or `Latest()`, `TrimHorizon()` or `AtTimestamp(...)` of kinesis_core. Later starts
+        continue from the leases.
         *consumer*: the name of the consumer for enhanced fan-out. It is registered if it does not exist, and never removed. For a single
-        stream it may be an ARN. All workers of a group must name the same consumer. By default the group polls.
-        *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each process. The
-        name of a killed process can be used again: `open` then waits up to one lease duration.
+        stream it may be an ARN. All workers of a group must name the same consumer. By default the worker polls.
+        *settings*: the settings of this worker. `GroupSettings` says which ones must be equal in all workers.
+        *callbacks*: functions that this worker calls when it gains or loses a shard, and with measurements.
+        *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each worker.
+        The name of a killed process can be used again: `open` then waits up to one lease duration.
 
         Raises:
             OptionError: An argument is malformed, a stream is given twice, or the consumer belongs to another stream.
-            TableLayoutError: The table of that name in DynamoDB is not a table of leases.
+            TableLayoutError: The DynamoDB table of this name is not a table of leases.
             CredentialsError: No credentials or no region were found.
             StreamNotFoundError: A stream or the consumer does not exist.
-            StreamRecreatedError: The leases are of a stream that was deleted before this one was created.
+            StreamRecreatedError: A stream was deleted and created again. The leases are of the earlier stream.
             WorkerNameInUseError: Another running process has the name *worker*.
             GroupStateError: The leases in the table do not fit *streams*, a newer version wrote them, or workers of a KCL before 3.5 use
                 the table.
@@ -144,11 +170,10 @@ class ConsumerGroup:
     @in_words_of_groups()
     def __next__(self) -> Batch:
         """
-        Return the next batch of any shard, and wait for it. The iteration ends after `stop`, `close` and SIGTERM.
+        Wait for the next batch of any shard, and return it. The iteration ends after `stop`, `close` and SIGTERM.
 
         Raises:
-            DataLossError: Records expired before they were read (unless `fail_on_data_loss` is off).
-            ServiceError: AWS refuses a call permanently.
+            KinesisError: An error ended this worker: see `ConsumerGroup`.
         """
         return next(self._arrivals)
 
@@ -162,11 +187,11 @@ class ConsumerGroup:
 
     def lag(self) -> dict[str, dict[str, int]]:
         """
-        Return, by stream and shard, how many milliseconds this worker is behind the tip.
+        Return how many milliseconds this worker is behind the tip: `{stream: {shard_id: milliseconds}}`.
 
         The lag is the lag of the last page. While no further page is read, the age of this page is added, so the lag grows. This
-        happens if the current batch is not committed, the memory is full, or calls fail. A shard is left out before its first
-        page and after its last page.
+        happens if the current batch is not committed, if `max_buffered_bytes` is reached, or if calls fail. The result has only
+        shards of this worker, from their first page to their last page.
         """
         return self._threads.worker.lag()
 
@@ -181,16 +206,19 @@ class ConsumerGroup:
         each: Literal["batch", "record"] = "batch",
     ) -> None:
         """
-        Call *handler* for each batch or each record, and commit each batch afterwards. `run` ends when an iteration would end.
+        Call *handler* for each batch or each record, and commit each batch afterwards. `run` returns after `stop`, `close` and SIGTERM.
 
-        *threads* handle several shards at once, each shard in order. A handler that raises an exception is called again after a
-        pause, up to *retries* times. Then *on_failure* decides. "stop" ends the group with an error. A function is called with
-        the batch or record and the exception. When it returns, the records count as processed.
+        *handler*: a function. Its argument is a `Batch`, or with `each="record"` a `UserRecord` of kinesis_core.
+        *threads*: how many threads call the handler. They handle several shards at once, each shard in order.
+        *retries*: how often the handler is called again after an exception, each time after a pause. Then *on_failure* decides.
+        *on_failure*: "stop" stops this worker, and `run` raises a `HandlerError`. The next worker that reads the shard gets the same
+        batch. `SendTo("orders-dead")` writes the batch or record to another stream. Any other function is called with the batch or
+        record, and the exception. After `SendTo` or the function returns, the records count as processed.
 
         Raises:
             OptionError: An argument is malformed.
-            HandlerError: The handler failed in all attempts.
-            DataLossError, ServiceError: As in an iteration.
+            HandlerError: The handler failed in all attempts, and *on_failure* is "stop", or failed too.
+            KinesisError: Another error ended this worker: see `ConsumerGroup`.
         """
         run = Run(self._threads, handler, Handling(retries, on_failure, each))
         run.in_threads(Arrivals(self._threads, warns=False), threads)  # they may take as long as they need
@@ -204,19 +232,27 @@ class ConsumerGroup:
         on_failure: Literal["stop"] | OnFailure = "stop",
         each: Literal["batch", "record"] = "batch",
     ) -> None:
-        """As `run`, for a *handler* that is a coroutine function. *on_failure* is called in a thread."""
+        """
+        As `run`, for a *handler* that is a coroutine function. Up to *tasks* calls run at once. *on_failure* is called in a thread.
+        """
         run = Run(self._threads, handler, Handling(retries, on_failure, each))
         with in_words_of_groups():
             await run.in_tasks(Arrivals(self._threads, warns=False), tasks)
 
     def stop(self) -> None:
-        """End all iterations after the current batches. Leases are kept until `close`."""
+        """
+        End the iterations and `run` of this worker after their current batches. Call it in any thread, or in a handler.
+
+        The leases of the current batches are kept until `close`, so that they can be committed. The other leases are released.
+        """
         self._threads.stop()
 
     @in_words_of_groups()
     def close(self) -> None:
         """
-        Release all leases, so that other workers can take them at once. Batches that are not committed are delivered again. Idempotent.
+        Stop this worker, and release all its leases. Other workers read its shards at once. Idempotent.
+
+        A batch that is not committed is delivered again.
         """
         try:
             self._threads.close()
@@ -225,7 +261,7 @@ class ConsumerGroup:
                 TERMINATION.remove(self._threads)
 
     async def aclose(self) -> None:
-        """As `close`, for a task of asyncio. A task that is cancelled still waits until the group is closed."""
+        """As `close`, for a task of asyncio. A task that is cancelled still waits until the worker is closed."""
         from kinesis_consumer.waiting import in_thread
 
         try:

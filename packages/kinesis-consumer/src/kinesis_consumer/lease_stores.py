@@ -33,7 +33,7 @@ class LeaseStore(Protocol):
 
 @frozen
 class MemoryLeases:
-    """Leases in memory: for tests, and for programs with one process. They are lost when the process ends."""
+    """Leases in memory: for tests, and for groups of one process. They are lost when the process ends."""
 
     _tables: dict[str, MemoryTable] = field(factory=dict, init=False, repr=False)
 
@@ -44,12 +44,13 @@ class MemoryLeases:
 @frozen
 class SqliteLeases:
     """
-    Leases in a file: for several processes on one machine. Not for a network drive.
+    Leases in an SQLite file: for several processes on one machine. The file must not be on a network drive.
 
-    The file is created if it is missing. Several applications can share it.
+    If the file does not exist, `ConsumerGroup.open` creates it. Several applications can share one file.
     """
 
     path: str | Path
+    """The path of the file."""
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike) or not os.fspath(self.path):
@@ -66,17 +67,18 @@ class DynamoLeases:
     """
     Leases in DynamoDB, in the layout of Java's KCL 3.5: for processes on several machines, and beside the KCL.
 
-    The table is in the region of the first stream. A missing one is created, billed by request, with the index of the KCL.
+    The table is in the region of the first stream. If the table does not exist, `ConsumerGroup.open` creates it, with the index that
+    the KCL 3.x uses, and billed by request.
     """
 
     table: str | None = None
-    """Its name, if that is not the application's."""
+    """The name of the table. The default is the name of the application."""
     endpoint_url: str | None = None
-    """The endpoint of DynamoDB, if that is not AWS's."""
+    """The URL of DynamoDB. The default is what botocore finds, such as `AWS_ENDPOINT_URL_DYNAMODB`."""
     add_index: bool = False
     """
-    Whether a table without the index gets it: one that a KCL 1.x or 2.x has made. A group needs it. The KCL 3.x adds it, too. DynamoDB
-    takes minutes for it.
+    Whether `ConsumerGroup.open` adds the index to a table without it. A KCL 1.x or 2.x creates such a table, and a group needs the
+    index. The KCL 3.x adds the same index. DynamoDB takes minutes for it.
     """
 
     def __attrs_post_init__(self) -> None:

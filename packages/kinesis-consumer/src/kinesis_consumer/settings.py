@@ -36,7 +36,7 @@ def _check_bool(_: Any, attribute: Attribute[Any], value: object) -> None:
 
 @frozen(kw_only=True)
 class GroupSettings:
-    """Settings of one worker of a consumer group. Times are in seconds."""
+    """Settings of one worker of a consumer group, for `ConsumerGroup.open(..., settings=GroupSettings(...))`. Times are in seconds."""
 
     lease_duration_s: float = field(default=10.0, validator=_within(1, 3600))
     """
@@ -50,7 +50,7 @@ class GroupSettings:
     max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000, int))
     """Maximum number of records in a batch. An aggregate counts as one."""
     max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB, int))
-    """A batch with this many bytes gets no further page of records."""
+    """Size of a full batch in bytes: a batch that has this size gets no further page of records. So it can exceed it by one page."""
     max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB, int))
     """No further page is read while the batches and pages of this worker together have this many bytes."""
     fetch_threads: int = field(default=8, validator=_within(1, 1000, int))
@@ -61,6 +61,12 @@ class GroupSettings:
     If all workers have their maximum, the other shards are not read: the event `shards.unassigned` gives their number.
     """
     hand_over_timeout_s: float = field(default=30.0, validator=_within(0, 3600))
-    """Maximum time for the current batch once another worker waits for its shard."""
+    """
+    How long this worker keeps a shard for which another worker waits, if its current batch is not committed. Then it releases the
+    lease, and the other worker gets the batch again. All workers of a group should have the same value.
+    """
     fail_on_data_loss: bool = field(default=True, validator=_check_bool)
-    """Whether lost records are an error. If not, the loss is logged, and reading continues with the oldest record that is left."""
+    """
+    Whether the worker ends with a `DataLossError` if records expired before they were read. If false, it logs the loss, and continues
+    with the oldest record that is left.
+    """

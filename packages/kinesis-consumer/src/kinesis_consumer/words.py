@@ -34,8 +34,8 @@ GROUPS = Vocabulary(
             "permanently. Or start with new "
             "leases."
         ),
-        Advice.AWAIT_CONSUMER: "Open the group again, or name another consumer.",
-        Advice.POLL: "Open the group without a consumer: then it polls.",
+        Advice.AWAIT_CONSUMER: "Open this worker again, or name another consumer.",
+        Advice.POLL: "Open all workers without a consumer: then they poll.",
         Advice.WRITE_AGAIN: "",
         Advice.SLOW_DOWN: "Give the stream more shards, or run fewer producers.",
         Advice.STOP_AGGREGATING: "",

@@ -51,7 +51,7 @@ def test_leases_of_several_streams() -> None:
 
 def test_leases_of_another_stream() -> None:
     """A group does not read one stream at the positions of another."""
-    with pytest.raises(GroupStateError, match=f"of the stream {TEAS}, and the group is opened with {NOW}"):
+    with pytest.raises(GroupStateError, match=f"of the stream {TEAS}, and this worker is opened with {NOW}"):
         verify(Lease(FIRST, OLDEST, stream_identifier=TEAS))
 
 

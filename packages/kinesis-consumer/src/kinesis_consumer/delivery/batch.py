@@ -46,26 +46,31 @@ class BatchOwner(Protocol):
 @define(eq=False)
 class Batch(ArrowForms):
     """
-    An exact part of one shard. Its end was fixed before its delivery. So it has the same records each time it is delivered.
+    A part of one shard that a consumer group delivers. If it is delivered again, it has the same records and the same id.
+
+    Its end is fixed in the lease before its first delivery. `kinesis_core.Batch` is another class: what `Stream.read` returns.
 
     Attributes:
         id: The id of its records: stream, shard, first and last record.
         stream: The stream's name, even if it was given by its ARN. The ARN if two streams of the group have the same name.
         shard_id: The shard of all its records.
-        size_bytes: The data of its records.
+        size_bytes: The number of bytes in the data of its records.
+        start: The first record, as the lease has it.
+        end: The last record, as the lease has it.
+        is_committed: Whether the batch is committed.
+        may_be_committed: Whether a commit failed, and nobody knows whether it was written.
     """
 
     _ARROW: ClassVar[str] = "'kinesis-consumer[arrow]'"
     id: BatchId
     start: LeaseCheckpoint
-    """The first record; its sub-sequence number says how many user records of it are left out."""
+    """Its sub-sequence number says how many user records of the first record are left out."""
     end: LeaseCheckpoint
     size_bytes: int
     _pages: Sequence[ShardPage]
     _owner: BatchOwner
     is_committed: bool = field(default=False, init=False)
     may_be_committed: bool = field(default=False, init=False)
-    """Whether a commit failed, and it is unknown whether it was written nevertheless."""
 
     def __repr__(self) -> str:
         return f"<Batch {self.id}>"
@@ -91,10 +96,10 @@ class Batch(ArrowForms):
     @property
     def is_ours(self) -> bool:
         """
-        Whether the batch is not committed, its lease is held, and no other worker can have its shard at this moment.
+        Whether the batch is not committed, and no other worker can have its shard at this moment.
 
-        True as long as the lease is valid by the clock of this process. False after a commit, and after the lease was lost or
-        released. Then it stays false. This holds only at this moment: the process may be paused afterwards, and lose the lease.
+        True while this worker has the lease, and the lease is valid by the clock of this process. False after a commit, and after
+        the lease was lost or released. Then it stays false. If the process is paused, it can lose the lease just after this check.
         Only a commit verifies the lease in the store.
         """
         return self._owner.is_ours(self)
@@ -119,14 +124,14 @@ class Batch(ArrowForms):
     @in_words_of_groups()
     def commit(self) -> None:
         """
-        Commit the batch: its records are processed, and no worker gets them again. Idempotent.
+        Mark the records of the batch as processed, in its lease. Afterwards no worker gets them again. Idempotent.
 
-        While the store of leases fails, `commit` tries again, as long as the lease is valid. Then it reads the lease once more,
-        to see whether the commit was written.
+        If a write fails, `commit` tries again while the lease is valid. After the lease has expired, `commit` reads it once more,
+        to find out whether a write without a response was made.
 
         Raises:
-            LeaseLostError: The lease is lost. The batch is not committed, and is delivered again. If the error says
-                `may_be_committed`, this is unknown.
+            LeaseLostError: This worker lost the lease before a commit was confirmed. The error's `may_be_committed` says whether
+                the batch may be committed. If it is false, the batch is delivered again. In both cases continue with the next batch.
             ServiceError: The store refuses the write, and a retry would not help.
         """
         self._owner.commit(self)

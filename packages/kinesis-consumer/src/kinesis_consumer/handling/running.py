@@ -1,4 +1,4 @@
-"""Runs a handler for all batches of a group: in threads, or in tasks of asyncio."""
+"""Runs a handler for all batches of a worker: in threads, or in tasks of asyncio."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Run:
 
     def in_threads(self, batches: Iterator[Batch], threads: int) -> None:
         """
-        Call the handler in several threads until the group ends.
+        Call the handler in several threads until the worker ends.
 
         Raises:
             HandlerError: The handler failed in all attempts. The other threads finish their current batches.
@@ -66,7 +66,7 @@ class Run:
             future.result()
 
     async def in_tasks(self, batches: AsyncIterator[Batch], tasks: int) -> None:
-        """Await the handler in several tasks until the group ends. Raises as `in_threads`."""
+        """Await the handler in several tasks until the worker ends. Raises as `in_threads`."""
         import asyncio  # a program of threads does without its cost
 
         self._verify_handler()

@@ -29,9 +29,9 @@ LONGEST_PAUSE_S = 30.0
 
 Unit = Batch | UserRecord
 Handler = Callable[[Any], Any]
-"""A function or a coroutine function of a batch or a record. What it returns is ignored."""
+"""A function or a coroutine function for `ConsumerGroup.run`. Its argument is a `Batch` or a `UserRecord`. What it returns is ignored."""
 OnFailure = Callable[[Any, Exception], None]
-"""Gets what a handler failed for, and the exception. When it returns, the records count as processed."""
+"""A function that gets the batch or record for which a handler failed, and the exception. When it returns, the records count as processed."""
 
 
 @frozen
@@ -79,14 +79,13 @@ class Handling:
 
     def steps(self, batch: Batch, clock: Clock, is_stopping: Callable[[], bool]) -> HandlingSteps:
         """
-        Yield the steps for *batch*, one after the other. Nothing more once its lease is lost, or in a pause
-        if the group
+        Yield the steps for *batch*, one after the other. Nothing more once its lease is lost, or in a pause if the worker
         *is_stopping*: then another worker delivers it again.
 
         For a batch or record the caller calls the handler, and sends the exception that it raised, or None. A pause may end early.
 
         Raises:
-            HandlerError: The handler failed in all attempts, and so the group stops.
+            HandlerError: The handler failed in all attempts, and so the worker stops.
         """
         units: Iterable[Unit] = batch.records() if self.each == "record" else (batch,)
         for unit in units:
@@ -221,11 +220,12 @@ async def call_async(handler: Handler, unit: Unit) -> Exception | None:
 @frozen
 class SendTo:
     """
-    For `on_failure`: writes the records to another stream, with their partition keys, and waits until they are written.
+    For `on_failure`: writes the batch or record to another stream, with its partition keys, and waits until it is written.
 
-    A user record in an aggregate may have a key that Kinesis does not accept. It is cut to 256 characters, and an empty one is left out.
+        group.run(handler, on_failure=SendTo("orders-dead"))
 
-    The other stream is found as in `Producer.open`.
+    A user record in an aggregate may have a key that Kinesis does not accept. A long key is cut to 256 characters. An empty key is
+    left out. The arguments are those of `Producer.open`.
     """
 
     stream: str

@@ -36,8 +36,8 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
     others = sorted({str(lease.stream) for lease in leases if lease.stream_id is None} - {stream, "None"})
     if others:
         raise GroupStateError(
-            f"The leases are of the stream {others[0]}, and the group is opened with {stream}. Open it with its stream, or give the "
-            "group another application name.",
+            f"The leases are of the stream {others[0]}, and this worker is opened with {stream}. Open it with the stream of the "
+            "leases, or with another application name.",
             stream=name,
         )
     unsaid = [lease for lease in leases if lease.stream is None and lease.hash_range is not None]
@@ -89,10 +89,9 @@ def verify_naming(leases: Collection[Lease], *, named: bool) -> None:
         )
     if named:
         raise GroupStateError(
-            f"The table has the leases of a group with one stream, such as {others[0]}. But the group is opened with several "
-            "streams, whose leases name the stream. Open it with its one stream, and a group with another application name for "
-            "each further "
-            "stream. To read all of them in one group, stop this group. Then open a group with another application name, and "
+            f"The table has the leases of a group with one stream, such as {others[0]}. But this worker is opened with several "
+            "streams, and then the keys of leases name the stream. Open it with its one stream, and a group with another application "
+            "name for each further stream. To read all of them in one group, stop all workers of this group. Then open a group with another application name, and "
             "with `start` at a time before the stop. It delivers the records since then again."
         )
     raise GroupStateError(

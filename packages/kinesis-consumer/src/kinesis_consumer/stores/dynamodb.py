@@ -133,7 +133,7 @@ class DynamoTable:
         if "index" not in str(error):
             return error
         return InvalidRequestError(
-            f"Table {self.name} lacks the index {OWNER_INDEX}, as tables of KCL 1.x and 2.x do. Open the group with "
+            f"Table {self.name} lacks the index {OWNER_INDEX}, as tables of KCL 1.x and 2.x do. Open this worker with "
             "leases=DynamoLeases(add_index=True), which adds it within minutes, as a KCL 3.x does. "
             f"(DynamoDB: {error.code}, request id {error.request_id or 'none'})",
             error.code,

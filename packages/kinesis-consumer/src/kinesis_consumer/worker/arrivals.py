@@ -17,7 +17,7 @@ UNCOMMITTED_S = 60.0
 @define
 class Arrivals:
     """
-    Yields batches until the group ends. Several threads or tasks may share it.
+    Yields batches until the worker ends. Several threads or tasks may share it.
 
     It *warns* of batches that are never committed, because their shards wait for ever.
     """
@@ -48,7 +48,7 @@ class Arrivals:
             await self._threads.wait_async(seen)
 
     def _look(self, end: Exception) -> tuple[int, Batch | None]:
-        """Return the number of changes before the check, and the batch that is there, if any. Raises *end* at the group's end."""
+        """Return the number of changes before the check, and the batch that is there, if any. Raises *end* at the worker's end."""
         seen, now_s = self._threads.changes, self._threads.worker.clock.now_s()
         batch = self._threads.take()
         if batch is not None:

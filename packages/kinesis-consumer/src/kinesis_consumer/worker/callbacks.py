@@ -1,4 +1,4 @@
-"""What a group tells its user, all optional: what happens to the leases of this worker, and numbers for metrics."""
+"""What a worker tells its user, all optional: what happens to its leases, and numbers for metrics."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def _check_callable(_: Any, attribute: Attribute[Any], value: object) -> None:
 @frozen(kw_only=True)
 class Callbacks:
     """
-    Functions that the threads of a group call. They must return soon, because renewals of leases may wait for them.
+    Functions that the threads of this worker call. They must return soon, because renewals of leases may wait for them.
 
-    An exception in one of them ends the group with that exception.
+    If one of them raises an exception, this worker ends with it.
     """
 
     lease_gained: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """This worker reads the shard from now on."""
     hand_over_requested: LeaseCallback = field(default=_nothing, validator=_check_callable)
-    """Another worker waits for the shard. This is the last chance to commit the current batch."""
+    """Another worker waits for the shard. Commit the current batch soon: after `hand_over_timeout_s` the lease is released."""
     lease_lost: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """Another worker has the shard, or will soon. The current batch cannot be committed."""
     shard_ended: LeaseCallback = field(default=_nothing, validator=_check_callable)

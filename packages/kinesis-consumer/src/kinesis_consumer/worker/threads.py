@@ -1,4 +1,4 @@
-"""The threads of one worker: renewals, coordination, and reading of shards. The first error of any of them ends the group."""
+"""The threads of one worker: renewals, coordination, and reading of shards. The first error of any of them ends the worker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WorkerThreads:
     worker: Worker
     coordinator: Coordinator
     failure: BaseException | None = field(default=None, init=False)
-    """The error that ended the group."""
+    """The error that ended the worker."""
     is_stopping: bool = field(default=False, init=False)
     _process: int | None = field(default=None, init=False)
     """The process that has the threads. A fork of it has none."""
@@ -50,7 +50,7 @@ class WorkerThreads:
     _busy: dict[str, Future[None]] = field(factory=dict, init=False)
     """What is done for a lease. A lease that was lost and gained again has another reader, and may not be read twice at once."""
     _own: threading.local = field(factory=threading.local, init=False)
-    """Whether a thread is one of the group's."""
+    """Whether a thread is one of the worker's."""
 
     def start(self) -> None:
         """
@@ -61,7 +61,9 @@ class WorkerThreads:
             ProcessLimitError: The system refuses a thread. None is left.
         """
         if self._process is not None:
-            raise RuntimeError("The group was entered before. Open another one: ConsumerGroup.open(...).")
+            raise RuntimeError(
+                "This ConsumerGroup was entered before. Open another one: ConsumerGroup.open(...)."
+            )
         self._process = os.getpid()
         self._fetching = ThreadPool(self.worker.leases.settings.fetch_threads, "kinesis-fetch", self._mark)
         self._renewing = ThreadPool(RENEWAL_THREADS, "kinesis-renew", self._mark)
@@ -79,7 +81,7 @@ class WorkerThreads:
 
     @property
     def is_own_thread(self) -> bool:
-        """Whether the caller is one of the group's threads, as in a callback."""
+        """Whether the caller is one of the worker's threads, as in a callback."""
         return getattr(self._own, "is_own", False)
 
     @property
@@ -98,7 +100,7 @@ class WorkerThreads:
         self.shards.wake()
 
     def fail(self, error: BaseException) -> None:
-        """End the group with *error*; the first one counts."""
+        """End the worker with *error*; the first one counts."""
         self.failure = self.failure or error
         self.stop()
 
@@ -107,13 +109,13 @@ class WorkerThreads:
         Return the next batch; None if there is none now, or no further one.
 
         Raises:
-            BaseException: The error that ended the group.
-            RuntimeError: The group was not entered, or in another process.
+            BaseException: The error that ended the worker.
+            RuntimeError: The `ConsumerGroup` was not entered, or in another process.
         """
         if not self.is_here:
             raise RuntimeError(
-                "The group is not entered in this process. Use it as in `with ConsumerGroup.open(...) as group`; a process that "
-                "was forked opens its own group."
+                "This ConsumerGroup is not entered in this process. Use it as in `with ConsumerGroup.open(...) as group`. A process "
+                "that was forked opens its own ConsumerGroup."
             )
         if self.failure is not None:
             raise self.failure
@@ -156,7 +158,7 @@ class WorkerThreads:
         """
         Stop all threads, and release all leases. Idempotent. Does nothing in a fork of the process that has the threads.
 
-        In a callback it only stops the group: a thread cannot wait for itself.
+        In a callback it only stops the worker: a thread cannot wait for itself.
 
         Raises:
             BaseException: The error of a callback that was called in this time. All leases are released nevertheless.

@@ -163,7 +163,7 @@ class Worker:
             return
         if self.leases.process != os.getpid():
             raise RuntimeError(
-                "A batch is committed in the process that has its group, not in one that was forked from it."
+                "Commit a batch in the process that opened its ConsumerGroup, not in one that was forked from it."
             )
         if not self._shards.reads(reader):
             raise _lost(batch, "its lease is lost", batch.may_be_committed)

@@ -952,7 +952,9 @@ def test_a_stream_that_is_created_again_ends_the_group() -> None:
         stream.recreate(2)
         with pytest.raises(StreamRecreatedError) as caught:
             next(group)
-    assert str(caught.value).startswith("The saved positions are of a stream created at ")
+    assert str(caught.value).startswith(
+        "Stream orders was deleted and created again. The saved offset belongs to the stream created at "
+    )
     assert "Start with new leases: " in str(caught.value)
     assert "directory" not in str(caught.value)
 

@@ -87,7 +87,7 @@ class StreamRecreatedError(KinesisError):
     """
     The stream was deleted and created again: its creation time differs from the one in the offset, or in the leases of a group.
 
-    Start again without the saved positions: they do not apply to the new stream.
+    Start again without the saved offset, or with new leases: the saved ones do not apply to the new stream.
     """
 
 

@@ -29,7 +29,7 @@ def test_leases_of_an_earlier_stream(checkpoint: str) -> None:
     """No position in them is one of the stream of now. The error names both times, and what to do."""
     with pytest.raises(
         StreamRecreatedError,
-        match=r"orders created at 2026-05-28 20:26:40 UTC.*was created at 2026-05-28 20:27:40 UTC.*Start without the saved offset.*\[stream=orders\]$",
+        match=r"^Stream orders was deleted and created again\. .* stream created at 2026-05-28 20:26:40 UTC.*was created at 2026-05-28 20:27:40 UTC.*Start without the saved offset.*\[stream=orders\]$",
     ):
         verify(Lease(FIRST, LeaseCheckpoint(checkpoint), hash_range=ALL, stream_identifier=EARLIER))
 

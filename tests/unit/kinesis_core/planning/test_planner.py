@@ -399,7 +399,8 @@ def test_a_recreated_stream_is_refused(is_replayed: bool) -> None:
     query.restart()
     times = r"2026-05-28 20:26:40 UTC.*2026-05-28 20:26:40\.001 UTC"
     with pytest.raises(
-        StreamRecreatedError, match=rf"{times}: it was deleted.*Start without the saved offset.*stream=orders"
+        StreamRecreatedError,
+        match=rf"orders was deleted and created again.*{times}\. Start without the saved offset.*stream=orders",
     ):
         query.read(start, query.start) if is_replayed else query.batch()
 

@@ -94,8 +94,9 @@ def _check_created(reading: Reading, summary: StreamSummary) -> None:
 
     if reading.created_ms not in (None, summary.created_ms):
         raise CommandError(
-            f"{reading.reader} has positions of a stream created at {show_time(reading.created_ms or 0)}. {summary.name} was created at "
-            f"{show_time(summary.created_ms)}: it was deleted and created again since. The query needs a new checkpoint directory."
+            f"Stream {summary.name} was deleted and created again. The positions in {reading.reader} belong to the stream created at "
+            f"{show_time(reading.created_ms or 0)}; the present stream was created at {show_time(summary.created_ms)}. The query needs "
+            "a new checkpoint directory."
         )
 
 

@@ -28,8 +28,8 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
     earlier = earlier_streams(leases, stream)
     if earlier:
         raise StreamRecreatedError(
-            f"The leases are of a stream {name} created at {_created(earlier[-1])}. This one was created at {_created(stream)}: it was "
-            "deleted and created again, and the leases do not apply to it.",
+            f"Stream {name} was deleted and created again. The leases belong to the stream created at {_created(earlier[-1])}; the "
+            f"present stream was created at {_created(stream)}.",
             advice=Advice.START_ANEW,
             stream=name,
         )
@@ -46,8 +46,8 @@ def verify_stream(leases: Collection[Lease], stream: str, list_shards: Callable[
         shard = listing.get(lease.shard_id)
         if shard is not None and lease.hash_range != (shard.hash_start, shard.hash_end):
             raise StreamRecreatedError(
-                f"The lease of {lease.shard_id} has other hash keys than the shard. The stream was deleted and created again "
-                "after the lease was created. The leases do not apply to the new stream.",
+                f"Stream {name} was deleted and created again. The leases belong to the deleted stream: the lease of "
+                f"{lease.shard_id} has other hash keys than the present shard of this id.",
                 advice=Advice.START_ANEW,
                 stream=name,
             )

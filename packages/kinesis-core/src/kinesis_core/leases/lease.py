@@ -157,7 +157,8 @@ def recreation(leases: Collection[Lease], now: str) -> str:
     """Return what is wrong with a table whose *leases* are of a deleted stream with the name of *now*; "" if none is."""
     earlier = ", ".join(earlier_streams(leases, now))
     return (
-        earlier and f"has leases of {earlier}, and the stream is now {now}: it was deleted and created again"
+        earlier
+        and f"has leases of {earlier}, and the stream is now {now}: the stream was deleted and created again"
     )
 
 

@@ -161,8 +161,8 @@ class StreamFacts:
     def _check(self, summary: StreamSummary) -> None:
         if self._created_ms is not None and self._created_ms != summary.created_ms:
             raise StreamRecreatedError(
-                f"The saved positions are of a stream created at {show_time(self._created_ms)}. This one was created at "
-                f"{show_time(summary.created_ms)}: it was deleted and created again, and they do not apply to it.",
+                f"Stream {self.name} was deleted and created again. The saved offset belongs to the stream created at "
+                f"{show_time(self._created_ms)}; the present stream was created at {show_time(summary.created_ms)}.",
                 advice=Advice.START_ANEW,
                 stream=self.name,
             )

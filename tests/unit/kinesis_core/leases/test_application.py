@@ -184,7 +184,7 @@ def test_a_stream_that_was_created_again() -> None:
     """Leases of an older stream of the same name are an error: its records and shards are others."""
     with pytest.raises(
         OptionError,
-        match=rf"has leases of {ACCOUNT}:orders:5, and the stream is now {ORDERS}: it was deleted",
+        match=rf"has leases of {ACCOUNT}:orders:5, and the stream is now {ORDERS}: the stream was deleted",
     ):
         resumed([lease(f"{ACCOUNT}:orders:5:{A}")])
 

@@ -87,7 +87,7 @@ _BY_CODE_OF_DYNAMODB: Mapping[str, type[ServiceError]] = {
 
 _ADVICE: Mapping[type[ServiceError], Advice | str] = {
     StreamNotReadyError: (
-        f"The stream is not ready. Calls wait for that for up to {READY_TIMEOUT_S:.0f} s. Check its status, then start again."
+        f"Calls wait for that for up to {READY_TIMEOUT_S:.0f} s. Check its status, then start again."
     ),
     StreamNotFoundError: Advice.CHECK_STREAM,
     AccessDeniedError: "Allow the IAM action {needed}, or use other credentials.",
@@ -228,4 +228,5 @@ def _failed(
     advice = ADVICE_BY_CODE.get(code) or known.get(kind, "")
     if isinstance(advice, str):
         advice = advice.format(needed=needed(service.lower(), action, code))
-    return kind(f"{service} {action} failed: {what.rstrip('.')}.", code, request_id, advice, **where)
+    passing = " The stream is not ready." if issubclass(kind, StreamNotReadyError) else ""
+    return kind(f"{service} {action} failed: {what.rstrip('.')}.{passing}", code, request_id, advice, **where)

@@ -116,11 +116,14 @@ class ArrowForms(ABC):
 @frozen
 class Batch(ArrowForms):
     """
-    An exact part of a stream. Its start and end are fixed before any record is read. So a second read returns the same records.
+    A part of a stream: what `Stream.read` returns and `Stream.follow` yields. `kinesis_consumer.Batch` is another class.
+
+    Its start and end are fixed before any record is read. So a second call of `records` yields the same records. Each call reads
+    them from Kinesis, page by page.
 
     Attributes:
-        offset: The end of the batch, as JSON-ready values. Save it once the batch is processed, and pass it as `start`
-            to continue there.
+        offset: The end of the batch, as a dict for `json.dumps`. Save it after you have processed the batch, and pass it to
+            `Stream.read` or `Stream.follow` as *start* to continue there.
     """
 
     offset: dict[str, Any]
@@ -144,7 +147,7 @@ class Batch(ArrowForms):
         return sum(map(len, self._groups)) <= MERGED_RANGES
 
     def of_shards(self, shard_ids: Collection[str]) -> Batch:
-        """Return the part of the batch that is in these shards. Its offset is the offset of the whole batch."""
+        """Return a batch with only the records of these shards. Its offset is the offset of the whole batch."""
         chosen = (tuple(part for part in group if part.shard_id in shard_ids) for group in self._groups)
         return evolve(self, groups=[group for group in chosen if group])
 
@@ -159,7 +162,7 @@ class Batch(ArrowForms):
         shards. Arrival times are not exact, so this order is not exact either. The order within a shard remains.
 
         Raises:
-            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` is off).
+            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` of `PlanSettings` is off).
             OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
             ServiceError: A call to Kinesis failed after its retries.
         """

@@ -51,7 +51,17 @@ _THREADS = 64
 
 @define
 class Stream:
-    """One stream to read from. Threads may share it. As a context manager it closes itself."""
+    """
+    One stream to read from. Threads may share it. As a context manager it closes itself.
+
+        stream = Stream.open("orders")
+        batch = stream.read("TRIM_HORIZON")
+        for record in batch.records():
+            print(record.partition_key, record.data)
+
+    Attributes:
+        name: The stream's name, even if it was opened by its ARN.
+    """
 
     name: str
     _region: str
@@ -87,15 +97,17 @@ class Stream:
         """
         Return the stream, after one call that verifies that it exists.
 
-        Without *region*, the region comes from the ARN, the endpoint or botocore's chain. Without *credentials*, the credentials
-        come from botocore's chain.
-
-        With a *consumer*, batches are read by enhanced fan-out. A consumer given by name is registered if it does not
-        exist, and removed by `close` unless *keep_consumer* is set. A consumer given by ARN must exist; it is kept.
-
-        DynamoDB is called only for a `KclApplication`, by default at botocore's endpoint.
-
-        *wire_format* applies to GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
+        *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
+        *endpoint_url*: the URL of Kinesis. The default is what botocore finds.
+        *credentials*: the default is what botocore finds.
+        *plan*: how batches are planned, and what happens when records are lost: `PlanSettings(fail_on_data_loss=False)`.
+        *read*: how records are read.
+        *consumer*: the name or ARN of a consumer. Batches are then read by enhanced fan-out. A consumer that is given by name is
+        registered if it does not exist, and `close` removes it, unless *keep_consumer* is set. A consumer that is given by ARN must
+        exist, and is kept.
+        *fan_out*: settings of enhanced fan-out.
+        *dynamodb_endpoint_url*: the URL of DynamoDB, which is called only for a `KclApplication`. The default is what botocore finds.
+        *wire_format*: the format of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
 
         Raises:
             CredentialsError: No credentials or no region are found.
@@ -126,7 +138,7 @@ class Stream:
         return stream
 
     def close(self) -> None:
-        """Remove the consumer if it was given by name and is not kept. Later reads poll. Idempotent."""
+        """Remove the consumer, if it was given by name, and *keep_consumer* is not set. Later reads poll. Idempotent."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()
@@ -138,7 +150,9 @@ class Stream:
         self.close()
 
     def shards(self) -> list[ListedShard]:
-        """Return all shards that Kinesis lists, open and closed, in the order of their ids."""
+        """
+        Return all shards that Kinesis lists, open and closed, in the order of their ids. Each has the ids of its parents and children.
+        """
         return with_children(self._api.list_shards())
 
     def now_ms(self) -> int:
@@ -155,19 +169,30 @@ class Stream:
 
     def read(self, start: Start = "TRIM_HORIZON", end: str | EndingPosition = "LATEST") -> Batch:
         """
-        Return all records from *start* to *end* as one batch. LATEST as *end* is the tip of each shard now.
+        Return all records from *start* to *end* as one batch.
 
-        A position is text as in the option `startingPosition`: "TRIM_HORIZON", "AT_TIMESTAMP 2026-01-31T09:00:00Z", or JSON such
-        as '{"kclApplication": "billing"}'. It can also be a value such as `TrimHorizon()` or `PerShard({...})`. A *start* can
-        also be the `offset` of another batch. If this offset is after *end* in a shard, the batch has no records of the shard.
+        `read` only finds where the batch ends in each shard. The records are read from Kinesis while you iterate over
+        `Batch.records()`, page by page.
 
-        A read from a time has all records since then, or raises an error. With `fail_on_data_loss` off it has the records that
-        are left, and `start.expired` is logged. A read from TRIM_HORIZON leaves out records that are about to expire.
+        A position is text or a value:
+
+        * "TRIM_HORIZON" or `TrimHorizon()`, only as *start*: the oldest record, without records that expire within five minutes.
+        * "LATEST" or `Latest()`: the tip of each shard at this moment.
+        * "AT_TIMESTAMP 2026-01-31T09:00:00Z" or `AtTimestamp(epoch_ms)`: before the records that arrived at this time or later.
+        * '{"shardId-000000000000": {"AFTER": "4966..."}}' or `PerShard({...})`: a position for each shard.
+        * '{"kclApplication": "billing"}' or `KclApplication("billing")`, only as *start*: the checkpoints of a KCL application.
+        * The `offset` of another batch, only as *start*: the end of that batch.
+
+        A read from a time has all records since then, or raises an error. With `PlanSettings(fail_on_data_loss=False)` in
+        `Stream.open`, it has the records that are left, and logs `start.expired`.
+
+        If *start* is after *end* in some shards, the batch has no records of these shards. If this is so in all shards, it is an
+        `OptionError`, unless *start* is a saved offset: then the batch is empty.
 
         Raises:
-            OptionError: A position is malformed or in the future, the start is after the end, or a shard does not exist.
-            OffsetError: The offset is damaged, or belongs to another stream.
-            DataLossError: Records after *start* expired, or may have (unless `fail_on_data_loss` is off).
+            OptionError: A position is malformed or in the future, *start* is after *end* in all shards, or a shard does not exist.
+            OffsetError: The saved offset is damaged, or belongs to another stream.
+            DataLossError: Records after *start* expired, or may have expired (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed after its retries.
         """
         ending = _parsed(end, ending_position(), Setting.END)
@@ -188,12 +213,16 @@ class Stream:
         """
         Yield one batch after the other from *start*, and wait while there are no new records.
 
-        It ends once all records that arrived before *until* are in a batch. *until* may be in the future. Without *until* it
-        never ends by itself.
+            for batch in stream.follow("TRIM_HORIZON"):
+                for record in batch.records():
+                    print(record.data)
 
-        The records of a child shard come in a later batch than the records of its parents. After hours without records a batch
-        may be empty. Save its offset as well. To continue after a restart, save the `offset` of each batch once it is processed,
-        and pass the last offset as *start*.
+        *start* is a position or a saved offset, as in `read`. With *until*, which may be in the future, `follow` ends once all records
+        that arrived before this time are in a batch. Without *until*, `follow` never ends by itself.
+
+        To continue after a restart, save the `offset` of each batch after you have processed it, and pass the last one as *start*.
+        After hours without records a batch may be empty: save its offset as well. The records of a child shard come in a later batch
+        than the records of its parents.
 
         Raises:
             OptionError, OffsetError, DataLossError, ServiceError: As in `read`.

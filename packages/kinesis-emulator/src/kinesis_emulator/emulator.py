@@ -84,20 +84,26 @@ OPERATIONS: dict[str, Operation] = {
 
 class Emulator:
     """
-    A Kinesis on 127.0.0.1 in a thread of this process; a context manager.
+    A local Kinesis on 127.0.0.1, in threads of this process. It runs in its `with` block, or from `start` to `stop`.
 
         with Emulator() as emulator:
             emulator.create_stream("orders", shards=4)
+            emulator.put("orders", b"data", partition_key="customer-1")
             client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
 
-    Its methods use the streams of `settings.region` and `settings.account_id`, and ignore rates and record sizes. For other
-    errors of Kinesis they raise `AwsError`.
+    Its methods change the streams of `settings.region` and `settings.account_id` directly, without HTTP. They ignore AWS's limits of
+    rates and record sizes. Where Kinesis would refuse a call for another reason, such as an unknown stream, they raise an `AwsError`.
 
     Args:
         port: The port to listen on; 0 takes any free port.
-        settings: The behaviour; it may be changed while the emulator runs. By default all of AWS's limits hold.
-        clock: Returns seconds since the epoch.
+        settings: How the emulator behaves; you may change it while the emulator runs. By default all of AWS's limits apply to calls
+            over HTTP.
+        clock: A function that returns seconds since the epoch, such as a `ManualClock()`.
         data: A folder that keeps the streams for the next start. By default they are in memory only.
+
+    Attributes:
+        port: The port on which it listens.
+        settings: As given.
 
     Raises:
         OSError: The port or the folder cannot be used, such as a folder that another emulator uses.
@@ -127,6 +133,7 @@ class Emulator:
 
     @property
     def endpoint_url(self) -> str:
+        """The URL for clients of Kinesis, such as `http://127.0.0.1:4567`."""
         return f"http://{HOST}:{self.port}"
 
     @property
@@ -140,13 +147,13 @@ class Emulator:
         return self._service.calls
 
     def start(self) -> None:
-        """Start to serve requests."""
+        """Start to serve requests. A `with` block does this."""
         if isinstance(self._clock, ManualClock):
             self._clock.watch(self._service.store.wake)
         self._server.start()
 
     def stop(self) -> None:
-        """Close all connections. Without a data folder the streams are lost."""
+        """Stop to serve requests, and close all connections. Without a data folder the streams are lost."""
         if isinstance(self._clock, ManualClock):
             self._clock.unwatch(self._service.store.wake)
         self._server.stop(self._service.store.wake)
@@ -169,7 +176,18 @@ class Emulator:
         max_record_kib: int = 1024,
         strategy: DistributionStrategy | None = None,
     ) -> str:
-        """Create a stream and return its ARN. With a *strategy* it is on-demand, otherwise provisioned."""
+        """
+        Create a stream and return its ARN.
+
+        Args:
+            name: The stream's name.
+            shards: The number of its shards.
+            encryption: "NONE", or "KMS": then responses say so, but nothing is encrypted.
+            retention_hours: How long it keeps records.
+            max_record_kib: The maximum size of a record over HTTP, in KiB.
+            strategy: For an on-demand stream: whether keys choose the shards (`USER_PARTITION_KEY`), or Kinesis does (`AUTO`). By
+                default the stream is provisioned.
+        """
         stream = StoredStream(
             name,
             self.settings.region,
@@ -185,6 +203,7 @@ class Emulator:
         return stream.arn
 
     def has_stream(self, name: str) -> bool:
+        """Return whether the stream exists."""
         streams = self._service.store.list(self.settings.region, self.settings.account_id)
         return any(stream.name == name for stream in streams)
 
@@ -280,6 +299,7 @@ class Emulator:
         return registration.register(self._service, self._stream(stream), name).arn
 
     def deregister_consumer(self, stream: str, name: str) -> None:
+        """Remove a consumer for enhanced fan-out."""
         target = self._stream(stream)
         with target.lock:
             consumer = target.consumers.get(name, self._service.now_ms())

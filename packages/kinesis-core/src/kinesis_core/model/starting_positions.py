@@ -20,7 +20,7 @@ is in the future.
 
 @frozen
 class Latest:
-    """The tip of each shard: the cut after its newest record at the time of planning."""
+    """The tip of each shard: after its newest record at the moment when the batch is planned."""
 
     def __str__(self) -> str:
         return "LATEST"
@@ -29,10 +29,10 @@ class Latest:
 @frozen
 class PerShard:
     """
-    A position for each shard, by its id.
+    A position for each shard, by its id: `PerShard({"shardId-000000000000": After(4966...)})`.
 
-    As a start: the ancestors of a named shard count as read. Any other unnamed shard begins at its oldest record.
-    As an end: an unnamed shard is read to its tip.
+    As a start: the ancestors of a shard that is named here count as read. Any other shard that is not named begins at its oldest
+    record. As an end: a shard that is not named is read to its tip.
     """
 
     cuts: Mapping[str, Cut | Latest]
@@ -43,8 +43,8 @@ class ForeignCheckpoint:
     """
     The checkpoint of another connector, for one stream. It has a position for every shard that was not read to its end.
 
-    So the ancestors of a named shard count as read, and its descendants begin at their oldest record. The position of any
-    other unnamed shard is unknown.
+    So the ancestors of a shard that is named here count as read, and its descendants begin at their oldest record. The position of
+    any other shard is unknown.
     """
 
     cuts: Mapping[str, Cut | Latest]

@@ -57,6 +57,7 @@ class PlanSettings:
     min_fetch_period_s: float = 0.2
     shard_discovery_interval_s: float = 10.0
     fail_on_data_loss: bool = True
+    """Whether lost records are a `DataLossError`. If false, the loss is logged, and reading continues at the oldest record that is left."""
     trim_horizon_margin_s: float = 300.0
     """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON."""
     first_plan_crosses_gaps: bool = True

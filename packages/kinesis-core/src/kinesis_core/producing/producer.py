@@ -38,14 +38,23 @@ _FEWEST_COLUMN_ROWS = 32
 
 class Producer:
     """
-    Writes records to one stream, each at least once. Thread-safe. As a context manager it flushes and closes at the end.
+    Writes records to one stream. Threads may share it. As a context manager it flushes and closes at the end.
 
-    Records of one partition key may be stored in another order than they were put, because PutRecords keeps no order. After a
-    `PutError` a producer accepts no more records. Records that were put since the last flush may or may not be in the stream.
+        with Producer.open("orders") as producer:
+            producer.put(b"data", partition_key="customer-1")
+            producer.flush()
 
-    A producer that is not closed writes its records when it is garbage-collected, when the program ends, and at SIGTERM. SIGTERM
-    requires that the producer was opened in the main thread, and that the program does not handle SIGTERM itself. Errors are then
-    only logged.
+    Each record is written at least once. Records of one partition key may be stored in another order than they were put, because
+    PutRecords keeps no order. After a `PutError` a producer accepts no more records. Records that were put since the last flush may
+    or may not be in the stream.
+
+    A producer that is not closed writes its records when it is garbage-collected, when the program ends, and at SIGTERM. Errors are
+    then only logged. At SIGTERM this works only if the producer was opened in the main thread, and the program does not handle
+    SIGTERM itself.
+
+    Attributes:
+        stream: The stream's name.
+        settings: The settings of this producer.
     """
 
     def __init__(
@@ -96,16 +105,17 @@ class Producer:
         """
         Return a producer for the stream, after a check that the stream exists.
 
-        Without *region*, the region comes from the ARN, the endpoint or botocore's chain. Without *credentials*, the credentials
-        come from botocore's chain. The producer needs the IAM actions kinesis:DescribeStreamSummary, kinesis:ListShards and
-        kinesis:PutRecords.
+        The producer needs the IAM actions kinesis:DescribeStreamSummary, kinesis:ListShards and kinesis:PutRecords.
 
-        *wire_format* applies to PutRecords. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
+        *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
+        *endpoint_url*: the URL of Kinesis. The default is what botocore finds.
+        *credentials*: the default is what botocore finds.
+        *wire_format*: the format of PutRecords. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
 
         Raises:
-            CredentialsError: There are no credentials, or no region.
+            CredentialsError: No credentials or no region are found.
             OptionError: *name_or_arn* is neither a name nor an ARN, or CBOR is requested and not installed.
-            StreamNotFoundError: There is no such stream.
+            StreamNotFoundError: The stream does not exist.
             ServiceError: Kinesis cannot be reached, access is denied, or ListShards does not name all open shards
                 within `record_ttl_s`.
         """
@@ -137,13 +147,16 @@ class Producer:
         self, data: bytes, partition_key: str | None = None, explicit_hash_key: str | None = None
     ) -> None:
         """
-        Put one user record. Waits while the buffer is full.
+        Put one user record into the buffer. Threads of the producer write it to Kinesis. Waits while the buffer is full.
 
-        Without *partition_key* the record gets a random key, or no key on a stream that distributes its records
-        itself. *explicit_hash_key* is a decimal number from 0 to 2**128-1.
+        *data*: the payload as `bytes`.
+        *partition_key*: text of 1 to 256 characters. The default is a random key, or no key on a stream that distributes its
+        records itself.
+        *explicit_hash_key*: a decimal number from 0 to 2**128-1, as text. It chooses the shard instead of the partition key.
 
         Raises:
-            InvalidRecordError: Kinesis would refuse the record: it is too large, or a key is outside its domain.
+            InvalidRecordError: An argument has another type, a key has a value that Kinesis does not accept, or the record is too
+                large for the stream.
             PutError: Earlier records could not be written.
             ProducerClosedError: The producer takes no more records.
         """
@@ -157,10 +170,14 @@ class Producer:
         explicit_hash_keys: Sequence[str | None] | None = None,
     ) -> None:
         """
-        Put many user records, given as columns of equal length. Much faster than `put` for each.
+        Put many user records, given as columns of equal length. Much faster than one `put` for each record.
+
+            producer.put_columns([b"first", b"second"], ["customer-1", "customer-2"])
+
+        The values are those that `put` accepts. None in a column means the default of `put` for this record.
 
         Raises:
-            InvalidRecordError: Kinesis would refuse one of the records. No record is put.
+            InvalidRecordError: One of the records is not valid, as in `put`. No record is put.
             PutError: Earlier records could not be written.
             ProducerClosedError: The producer takes no more records.
         """
@@ -200,12 +217,12 @@ class Producer:
             yield rows if len(rows) <= size else rows.part(start, start + size)
 
     def seal(self) -> None:
-        """Close open aggregates, so that a flush of another producer of the group sends them, too. Returns at once."""
+        """For the Spark sink: close open aggregates, so that a flush of another producer of the `SenderGroup` sends them, too."""
         self._sender.seal()
 
     def flush(self) -> Totals:
         """
-        Wait until all records put so far are written. Returns the counts since the last flush.
+        Wait until all records that were put so far are written. Returns what was written since the last flush.
 
         Raises:
             PutError: Some records could not be written.
@@ -215,7 +232,9 @@ class Producer:
 
     def close(self) -> Totals:
         """
-        Accept no more records, flush, and stop the threads. Idempotent.
+        Accept no more records, write all records that were put, and stop the threads. Idempotent.
+
+        Returns what was written since the last flush.
 
         Raises:
             PutError: Some records could not be written, and no earlier call raised the error.

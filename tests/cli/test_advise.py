@@ -58,8 +58,8 @@ def test_an_idle_stream(kinesis: CommandLine, create: Create) -> None:
 def test_wrong_options(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """Wrong values are refused before anything is called."""
     stream = create(1)
-    assert "--sample accepts" in kinesis("advise", stream, "--sample", "2h", status=2).err
-    assert "--keys accepts" in kinesis("advise", stream, "--keys", "-1", status=2).err
+    assert "--sample is '2h'. Use" in kinesis("advise", stream, "--sample", "2h", status=2).err
+    assert "--keys is -1. Use" in kinesis("advise", stream, "--keys", "-1", status=2).err
     assert emulator.calls.count("DescribeStreamSummary", stream) == 0
 
 

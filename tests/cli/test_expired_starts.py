@@ -69,4 +69,4 @@ def test_the_last_records_of_an_old_stream(old: CommandLine, last: str, until: t
 def test_an_end_that_is_still_to_come(old: CommandLine, command: tuple[str, ...]) -> None:
     """A command that does not wait refuses it: it would end now, and nobody would know."""
     ran = old(*command, "--until", TO_COME, status=2)
-    assert ran.err.startswith(f"kinesis {command[0]}: --until accepts a time in the past; got '{TO_COME}'. ")
+    assert ran.err.startswith(f"kinesis {command[0]}: --until is '{TO_COME}'. Use a time in the past. ")

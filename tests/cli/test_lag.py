@@ -138,8 +138,8 @@ def test_one_reader_of_two(with_tables: CommandLine, stream: str, commit: Callab
     [
         ([], "Which readers? Give --checkpoint"),
         (["--checkpoint", "x", "--checkpoint", "x"], "'x' is given twice"),
-        (["--checkpoint", "x", "--watch", "0"], "--watch accepts 0.1 to 86400 seconds"),
-        (["--checkpoint", "x", "--serve", "nowhere"], "--serve accepts [HOST]:PORT"),
+        (["--checkpoint", "x", "--watch", "0"], "--watch is 0. Use 0.1 to 86400 seconds"),
+        (["--checkpoint", "x", "--serve", "nowhere"], "--serve is 'nowhere'. Use [HOST]:PORT"),
         (["--checkpoint", "x", "-o", "xml"], "xml"),
     ],
 )

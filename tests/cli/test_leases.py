@@ -217,9 +217,9 @@ def test_malformed_leases(kinesis: CommandLine, tables: DynamoDb) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--reset", "all"], "--reset accepts SHARD=POSITION; got 'all'."),
+        (["--reset", "all"], "--reset is 'all'. Use SHARD=POSITION."),
         (["--reset", "all=LATEST", "--release", "x"], "--reset and --release exclude each other."),
-        (["--watch-for", "soon"], "--watch-for accepts a time such as 4s; got 'soon'."),
+        (["--watch-for", "soon"], "--watch-for is 'soon'. Use a time such as 4s."),
     ],
 )
 def test_wrong_options(kinesis: CommandLine, tables: DynamoDb, arguments: list[str], message: str) -> None:

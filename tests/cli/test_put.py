@@ -134,15 +134,15 @@ def test_a_full_standard_error(kinesis: CommandLine, emulator: Emulator, create:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--key", ""], "--key accepts 1 to 256 characters; got 0."),
-        (["--key", "x" * 257], "--key accepts 1 to 256 characters; got 257."),
-        (["--key", "="], "--key accepts 1 to 256 characters; got 0."),
+        (["--key", ""], "--key has 0 characters. Use 1 to 256."),
+        (["--key", "x" * 257], "--key has 257 characters. Use 1 to 256."),
+        (["--key", "="], "--key has 0 characters. Use 1 to 256."),
         (
             ["--explicit-hash-key", "foo"],
-            "--explicit-hash-key accepts a whole number from 0 to 2**128 - 1; got 'foo'.",
+            "--explicit-hash-key is 'foo'. Use a whole number from 0 to 2**128 - 1.",
         ),
-        (["--explicit-hash-key", str(2**128)], "--explicit-hash-key accepts a whole number"),
-        (["--explicit-hash-key", "07"], "--explicit-hash-key accepts a whole number"),
+        (["--explicit-hash-key", str(2**128)], f"--explicit-hash-key is '{2**128}'. Use a whole number"),
+        (["--explicit-hash-key", "07"], "--explicit-hash-key is '07'. Use a whole number"),
     ],
 )
 def test_wrong_constants(
@@ -205,7 +205,7 @@ def test_a_rate_leaves_nothing_out(
     ("arguments", "message"),
     [
         (["--key", ".a b"], "--key does not accept '.a b'."),
-        (["--rate", "0"], "--rate accepts 0.001 to 1000000000 records/s; got 0."),
+        (["--rate", "0"], "--rate is 0. Use 0.001 to 1000000000 records/s."),
         (["--null", "--whole"], "--null and --whole exclude each other."),
     ],
 )

@@ -167,7 +167,7 @@ def test_stop_while_no_table_comes(kinesis: CommandLine, emulator: Emulator, cre
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["-", "orders", "--speed", "0"], 2, "--speed accepts a number above 0, or max; got 0"),
+        (["-", "orders", "--speed", "0"], 2, "--speed is 0.0. Use a number above 0, or max"),
         (["/dev/null", "orders"], 2, "does not say the form of the file. Choose it with --form"),
         (["missing", "orders"], 1, "missing does not exist"),
         (["missing.jsonl", "orders"], 1, "missing.jsonl does not exist"),

@@ -82,9 +82,11 @@ def test_wrong_options(kinesis: CommandLine, create: Create, emulator: Emulator)
     """Wrong values are refused before anything is called."""
     stream = create(1)
     assert kinesis("shards", stream, "--sample", "10", status=2).err.startswith(
-        "kinesis shards: --sample accepts"
+        "kinesis shards: --sample is '10'. Use a time"
     )
-    assert kinesis("shards", stream, "--most", "0", status=2).err.startswith("kinesis shards: --most accepts")
+    assert kinesis("shards", stream, "--most", "0", status=2).err.startswith(
+        "kinesis shards: --most is 0. Use"
+    )
     assert emulator.calls.count("DescribeStreamSummary", stream) == 0
 
 

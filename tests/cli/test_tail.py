@@ -295,13 +295,13 @@ def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str,
     [
         (["--since", "soon"], "--since does not accept 'soon'. Examples: 10m"),
         (["--no-follow"], "--no-follow shows nothing without --since or -n."),
-        (["-n", "-1"], "-n accepts 0 or more records; got -1."),
+        (["-n", "-1"], "-n is -1. Use 0 or more records."),
         (["-f", "%y"], "-f has an unknown field '%y'. Fields: %t (arrival time)"),
-        (["--where", ".a =="], "--where accepts a program of jq"),
+        (["--where", ".a =="], "--where is '.a =='. Use a program of jq"),
         (["--shard", "7"], "has no shard shardId-000000000007. It has 1"),
         (["--external-id", "x"], "--external-id needs --role-arn."),
         (["-o", "yaml"], "Invalid value"),
-        (["-o", "raw", "--delimiter", r"\x"], r"--delimiter accepts text with escapes"),
+        (["-o", "raw", "--delimiter", r"\x"], r"--delimiter is '\x'. Use text with escapes"),
     ],
 )
 def test_wrong_options(kinesis: CommandLine, orders: str, options: list[str], message: str) -> None:

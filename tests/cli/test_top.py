@@ -101,7 +101,7 @@ def test_wrong_uses(kinesis: CommandLine, create: Create) -> None:
     stream = create(1)
     assert "needs a terminal" in kinesis("top", stream, status=1).err
     for every in ("0.5", "nan"):
-        assert "--every accepts" in kinesis("top", stream, "--every", every, status=2).err
+        assert f"--every is {float(every):g}. Use" in kinesis("top", stream, "--every", every, status=2).err
 
 
 def test_without_textual(without: Callable[[str], CommandLine]) -> None:

@@ -62,8 +62,18 @@ def test_samples(text: str, ms: int) -> None:
     assert parse_sample(text) == ms
 
 
+def test_a_saved_offset_is_not_a_position() -> None:
+    """The error names the option and both versions."""
+    for parse, option in ((parse_start, "--since"), (parse_end, "--until")):
+        with pytest.raises(
+            UsageError,
+            match=rf"^{option} does not accept an offset.*version 99; this release reads version 1.*Give a time",
+        ):
+            parse('{"version": 99}', option, 0)
+
+
 @pytest.mark.parametrize("text", ["", "10", "999ms", "61m", "now", "-5s"])
 def test_other_samples_are_refused(text: str) -> None:
     """Any other value is an error that names the option and the value."""
-    with pytest.raises(UsageError, match=f"--sample accepts .* got '{text}'"):
+    with pytest.raises(UsageError, match=f"--sample is '{text}'. Use .*"):
         parse_sample(text)

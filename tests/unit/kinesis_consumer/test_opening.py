@@ -22,7 +22,7 @@ from kinesis_consumer import (
 )
 from kinesis_consumer.lease_stores import parse_store
 from kinesis_consumer.opening import connect, name_streams, parse_start, verify_consumer, verify_past
-from kinesis_core import OptionError
+from kinesis_core import OffsetError, OptionError
 from kinesis_core.aws import StreamRef
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
 from kinesis_credentials import StaticKeys
@@ -34,7 +34,7 @@ KEYS = StaticKeys(KEY_ID, SECRET)
 @pytest.mark.parametrize("streams", [[], ["orders", "orders"], [""], "", None, 5, ["orders", 5], {"orders"}])
 def test_a_group_has_different_streams(streams: Any) -> None:
     """No stream, or one twice, is an error without a call."""
-    with pytest.raises(OptionError, match="'streams' accepts one stream or several different ones"):
+    with pytest.raises(OptionError, match=r"'streams' is .*\. Use one stream or several different ones"):
         ConsumerGroup.open(streams, "billing", leases=MemoryLeases())
 
 
@@ -69,7 +69,7 @@ def test_a_stream_is_given_once() -> None:
 def test_a_consumer_of_several_streams_is_a_name() -> None:
     """The ARN of a consumer is that of one stream: with several ones it is an error without a call. A name is one of each."""
     consumer = f"{ARN}/consumer/billing:1"
-    with pytest.raises(OptionError, match=r"'consumer' accepts a name, .* 2 streams; got 'arn:"):
+    with pytest.raises(OptionError, match=r"'consumer' is 'arn:.*'\. Use a name, .* 2 streams\."):
         ConsumerGroup.open(["orders", "teas"], "billing", leases=MemoryLeases(), consumer=consumer)
     verify_consumer(consumer, ["orders"])
     verify_consumer("billing", ["orders", "teas"])
@@ -101,14 +101,14 @@ def test_where_a_group_starts(start: Any, position: object) -> None:
 )
 def test_a_worker_is_not_named_like_another_item(name: Any) -> None:
     """Its report would take the place of a lease, or of what the leader needs."""
-    with pytest.raises(OptionError, match="'worker' accepts"):
+    with pytest.raises(OptionError, match=r"'worker' is .*\. Use a name of 1 to 255"):
         ConsumerGroup.open("orders", "billing", leases=MemoryLeases(), worker=name)
 
 
 @pytest.mark.parametrize("name", ["", "ab", "a" * 256, "bill ing", "billing/orders", None])
 def test_the_name_of_an_application(name: Any) -> None:
     """It is that of a table in DynamoDB. So is the name of another table. Errors name the argument."""
-    domain = r"accepts 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '\.'; got"
+    domain = r"is .*\. Use 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '\.'\."
     with pytest.raises(OptionError, match=f"'application' {domain}"):
         ConsumerGroup.open("orders", name, leases=MemoryLeases())
     with pytest.raises(OptionError, match=f"'table' {domain}"):
@@ -118,7 +118,7 @@ def test_the_name_of_an_application(name: Any) -> None:
 
 def test_a_malformed_region() -> None:
     """It is an error that names the argument."""
-    with pytest.raises(OptionError, match=r"'region' accepts the name of a region, .*; got 'Ireland 1'"):
+    with pytest.raises(OptionError, match=r"'region' is 'Ireland 1'\. .* Use the name of a region, such as"):
         ConsumerGroup.open("orders", "billing", region="Ireland 1", credentials=KEYS, leases=MemoryLeases())
 
 
@@ -132,10 +132,18 @@ def test_a_malformed_region() -> None:
 def test_errors_of_the_start_name_it(start: Any) -> None:
     """They name the argument and what it accepts, and nothing that only the Spark source has."""
     with pytest.raises(
-        OptionError, match=r"^'start' accepts LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time"
+        OptionError, match=r"^'start' is .*\. Use LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time"
     ) as error:
         parse_start(start)
     assert not re.search(r"startingPosition|EARLIEST|JSON|[oO]ption", str(error.value))
+
+
+def test_a_group_does_not_start_at_a_saved_offset() -> None:
+    """A group continues from its leases, and the error says so."""
+    with pytest.raises(
+        OffsetError, match=r"version 99; this release reads version 1.*A group continues from its leases\."
+    ):
+        ConsumerGroup.open("orders", "billing", region=REGION, leases=MemoryLeases(), start='{"version": 99}')
 
 
 def test_a_group_starts_in_the_past() -> None:
@@ -143,7 +151,7 @@ def test_a_group_starts_in_the_past() -> None:
     verify_past(AtTimestamp(10_000), 9_000)
     verify_past(Latest(), 0)
     with pytest.raises(
-        OptionError, match=r"'start' accepts a time that is past; got AT_TIMESTAMP 1970-01-01 00:00:10 UTC"
+        OptionError, match=r"'start' is AT_TIMESTAMP 1970-01-01 00:00:10 UTC\. Use a time that is past"
     ):
         verify_past(AtTimestamp(10_000), 5_000)
 
@@ -151,18 +159,18 @@ def test_a_group_starts_in_the_past() -> None:
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("lease_duration_s", 0.5, "'lease_duration_s' accepts 1 to 3,600; got 0.5"),
-        ("fetch_interval_s", 0.1, "'fetch_interval_s' accepts 0.2 to 3,600; got 0.1"),
-        ("max_batch_records", 0, "'max_batch_records' accepts 1 to 1,000,000; got 0"),
-        ("fetch_threads", 1001, "'fetch_threads' accepts 1 to 1,000; got 1001"),
-        ("max_fetch_rate_bytes", 0.5, "'max_fetch_rate_bytes' accepts 1 or more; got 0.5"),
-        ("lease_duration_s", math.nan, "'lease_duration_s' accepts 1 to 3,600; got nan"),
-        ("lease_duration_s", "10", "'lease_duration_s' accepts a number; got '10'"),
-        ("hand_over_timeout_s", True, "'hand_over_timeout_s' accepts a number; got True"),
-        ("max_leases", 2.0, "'max_leases' accepts a whole number; got 2.0"),
-        ("fetch_threads", True, "'fetch_threads' accepts a whole number; got True"),
-        ("max_batch_bytes", "1 MiB", "'max_batch_bytes' accepts a whole number; got '1 MiB'"),
-        ("fail_on_data_loss", "false", "'fail_on_data_loss' accepts True or False; got 'false'"),
+        ("lease_duration_s", 0.5, "'lease_duration_s' is 0.5. Use 1 to 3,600"),
+        ("fetch_interval_s", 0.1, "'fetch_interval_s' is 0.1. Use 0.2 to 3,600"),
+        ("max_batch_records", 0, "'max_batch_records' is 0. Use 1 to 1,000,000"),
+        ("fetch_threads", 1001, "'fetch_threads' is 1001. Use 1 to 1,000"),
+        ("max_fetch_rate_bytes", 0.5, "'max_fetch_rate_bytes' is 0.5. Use 1 or more"),
+        ("lease_duration_s", math.nan, "'lease_duration_s' is nan. Use 1 to 3,600"),
+        ("lease_duration_s", "10", "'lease_duration_s' is '10'. Use a number"),
+        ("hand_over_timeout_s", True, "'hand_over_timeout_s' is True. Use a number"),
+        ("max_leases", 2.0, "'max_leases' is 2.0. Use a whole number"),
+        ("fetch_threads", True, "'fetch_threads' is True. Use a whole number"),
+        ("max_batch_bytes", "1 MiB", "'max_batch_bytes' is '1 MiB'. Use a whole number"),
+        ("fail_on_data_loss", "false", "'fail_on_data_loss' is 'false'. Use True or False"),
     ],
 )
 def test_settings_have_domains(setting: str, value: object, message: str) -> None:
@@ -174,7 +182,7 @@ def test_settings_have_domains(setting: str, value: object, message: str) -> Non
 def test_every_setting_has_a_domain() -> None:
     """No field accepts a list, and all of them accept their defaults. A number of seconds may be whole."""
     for name in (each.name for each in fields(GroupSettings)):
-        with pytest.raises(OptionError, match=f"'{name}' accepts"):
+        with pytest.raises(OptionError, match=rf"'{name}' is \[\]\. Use "):
             GroupSettings(**{name: []})  # type: ignore[arg-type]
     assert GroupSettings(lease_duration_s=5).lease_duration_s == 5
 
@@ -214,13 +222,13 @@ OPENED: dict[str, Any] = {"leases": MemoryLeases(), "region": REGION, "credentia
 )
 def test_every_argument_has_a_domain(argument: str, value: Any, domain: str) -> None:
     """What it does not accept is an error before any call, which names the argument, what it accepts, and what it got."""
-    with pytest.raises(OptionError, match=re.escape(f"'{argument}' accepts {domain}; got {value!r}.") + "$"):
+    with pytest.raises(OptionError, match=re.escape(f"'{argument}' is {value!r}. Use {domain}.") + "$"):
         ConsumerGroup.open("orders", "billing", **{**OPENED, argument: value})
 
 
 def test_credentials_are_not_shown() -> None:
     """A pair of keys, as boto3 takes them, is an error that does not repeat them."""
-    with pytest.raises(OptionError, match=r"^'credentials' accepts .* Profile\(\.\.\.\); got a tuple\.$"):
+    with pytest.raises(OptionError, match=r"^'credentials' is of type tuple\. Use .* Profile\(\.\.\.\)\.$"):
         ConsumerGroup.open("orders", "billing", **{**OPENED, "credentials": (KEY_ID, SECRET)})
 
 
@@ -235,20 +243,20 @@ def test_a_path_is_a_file_of_sqlite(path: str | Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SqliteLeases(""), "'path' accepts the path of a file; got ''."),
-        (lambda: SqliteLeases(5), "'path' accepts the path of a file; got 5."),  # type: ignore[arg-type]
-        (lambda: parse_store(""), "'path' accepts the path of a file; got ''."),
+        (lambda: SqliteLeases(""), "'path' is ''. Use the path of a file."),
+        (lambda: SqliteLeases(5), "'path' is 5. Use the path of a file."),  # type: ignore[arg-type]
+        (lambda: parse_store(""), "'path' is ''. Use the path of a file."),
         (
             lambda: DynamoLeases(endpoint_url="localhost:8000"),
-            "'endpoint_url' accepts a URL that begins with http:// or https://; got 'localhost:8000'.",
+            "'endpoint_url' is 'localhost:8000'. Use a URL that begins with http:// or https://.",
         ),
-        (lambda: DynamoLeases(add_index=1), "'add_index' accepts True or False; got 1."),  # type: ignore[arg-type]
-        (lambda: SendTo(""), "'stream' accepts the name or ARN of a stream; got ''."),
+        (lambda: DynamoLeases(add_index=1), "'add_index' is 1. Use True or False."),  # type: ignore[arg-type]
+        (lambda: SendTo(""), "'stream' is ''. Use the name or ARN of a stream."),
         (
             lambda: SendTo("dead", endpoint_url="localhost"),
-            "'endpoint_url' accepts a URL that begins with http:// or https://; got 'localhost'.",
+            "'endpoint_url' is 'localhost'. Use a URL that begins with http:// or https://.",
         ),
-        (lambda: Callbacks(metric=5), "'metric' accepts a function; got 5."),  # type: ignore[arg-type]
+        (lambda: Callbacks(metric=5), "'metric' is 5. Use a function."),  # type: ignore[arg-type]
     ],
 )
 def test_values_for_a_group_have_domains(make: Callable[[], object], message: str) -> None:
@@ -260,5 +268,5 @@ def test_values_for_a_group_have_domains(make: Callable[[], object], message: st
 @pytest.mark.parametrize("name", [each.name for each in fields(Callbacks)])
 def test_every_callback_is_a_function(name: str) -> None:
     """Another value would end the group when it is called."""
-    with pytest.raises(OptionError, match=f"'{name}' accepts a function; got None"):
+    with pytest.raises(OptionError, match=f"'{name}' is None. Use a function"):
         Callbacks(**{name: None})  # type: ignore[arg-type]

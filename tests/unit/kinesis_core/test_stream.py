@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from threading import Barrier, RLock
 from typing import Any
 
@@ -13,6 +14,7 @@ from kinesis_core import (
     DataLossError,
     KclApplication,
     Latest,
+    OffsetError,
     OptionError,
     PerShard,
     PerStream,
@@ -96,9 +98,25 @@ def test_a_start_at_the_end_is_an_empty_batch() -> None:
 def test_a_position_of_another_type_is_refused(start: Any, end: Any, named: str) -> None:
     """What is neither text nor a position is refused under the name of its argument."""
     with pytest.raises(
-        OptionError, match=rf"^'{named}' accepts a position as text or as a value; got (int|dict)\.$"
+        OptionError, match=rf"^'{named}' is of type (int|dict)\. Use a position as text or as a value\.$"
     ):
         stream_of(scripted_stream()).read(start, end)
+
+
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_saved_offset_is_given_as_a_mapping(version: int) -> None:
+    """As text it is refused. So is one of another version, with what to do."""
+    stream = stream_of(scripted_stream())
+    offset = {"version": version, "streams": {}}
+    told = rf"saved offset \(version {version}; this release reads version 1\), not a position\. Pass .* json\.loads"
+    for use in (stream.read, lambda start: next(stream.follow(start)), lambda end: stream.read(end=end)):
+        with pytest.raises(OffsetError, match=told):
+            use(json.dumps(offset))
+    for read in (stream.read, lambda start: next(stream.follow(start))):
+        with pytest.raises(
+            OffsetError, match=r"has version 99; this release reads version 1\. Use the release that wrote it"
+        ):
+            read({**offset, "version": 99})
 
 
 def test_errors_of_planning_name_the_arguments() -> None:
@@ -266,7 +284,7 @@ def test_a_read_does_not_wait_for_its_end() -> None:
     stream = stream_of(fake)
     soon = AtTimestamp(fake.now_ms() + 60_000)
     with pytest.raises(
-        OptionError, match=r"^'end' accepts a time in the past; got 2026-09-21 14:14:20 UTC, .* 14:13:2"
+        OptionError, match=r"^'end' is 2026-09-21 14:14:20 UTC, .* 14:13:2.*\. Use a time in the past\."
     ):
         stream.read(end=soon)
     assert not [record for batch in stream.follow(until=soon) for record in batch.records()]

@@ -115,7 +115,9 @@ def test_no_level(level: str) -> None:
     """What is no level has no effect, and a line names the levels."""
     lines = shown(level)
     assert len(set(lines)) == 1
-    assert lines[0].startswith("KINESIS_LOG_LEVEL accepts DEBUG, INFO, WARNING")
+    assert lines[0].startswith(
+        f"KINESIS_LOG_LEVEL is '{level.upper()}', which has no effect. Use DEBUG, INFO, WARNING"
+    )
 
 
 def test_the_application_sees_what_it_has_always_seen(monkeypatch: pytest.MonkeyPatch) -> None:

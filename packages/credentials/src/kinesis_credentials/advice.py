@@ -62,6 +62,7 @@ class Advice(Enum):
     CHOOSE_TABLES_ENDPOINT = "Set AWS_ENDPOINT_URL_DYNAMODB (or {tables_endpoint}) to a local DynamoDB, or to this URL if it is meant."
 
     CHANGE_ORDER = "Exchange {start} and {end}, or correct one of them."
+    GIVE_POSITION = "Pass a saved offset as json.loads returns it, or give a position such as TRIM_HORIZON."
     RESTORE = "Restore the saved offset, or start without it."
     START_ANEW = "Start without the saved offset."
     START_AGAIN = "Start again."

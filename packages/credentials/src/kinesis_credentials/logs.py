@@ -69,7 +69,7 @@ def show_if_asked(name: str) -> None:
         return
     if asked not in LEVELS:
         if stream := sys.__stderr__ or sys.stderr:  # a program without a console has none
-            stream.write(f"{VARIABLE} accepts {', '.join(LEVELS)}; got {asked!r}. It has no effect.\n")
+            stream.write(f"{VARIABLE} is {asked!r}, which has no effect. Use {', '.join(LEVELS)}.\n")
         return
     logger.addHandler(_Shown(asked))
     # Never a higher level than the application has set: its handlers see what they have always seen.

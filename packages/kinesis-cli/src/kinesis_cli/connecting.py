@@ -144,7 +144,7 @@ def _checked(connection: Connection) -> Connection:
     """Return *connection*. While it waits for a server, it says so."""
     url = connection.endpoint_url
     if url is not None and not url.startswith(("http://", "https://")):
-        raise UsageError(f"--endpoint-url accepts a URL such as http://127.0.0.1:4567; got '{url}'.")
+        raise UsageError(f"--endpoint-url is '{url}'. Use a URL such as http://127.0.0.1:4567.")
     note_silence(connection)
     return connection
 

@@ -51,7 +51,7 @@ def refuse_future(end: EndingPosition | None, text: str | None, now_ms: int, adv
         UsageError: *end*, which the user typed as *text*, is such a time.
     """
     if is_to_come(end, now_ms):
-        raise UsageError(f"--until accepts a time in the past; got '{text}'. {advice}")
+        raise UsageError(f"--until is '{text}'. Use a time in the past. {advice}")
 
 
 def is_to_come(end: EndingPosition | None, now_ms: int) -> bool:
@@ -61,7 +61,7 @@ def is_to_come(end: EndingPosition | None, now_ms: int) -> bool:
 
 
 def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str) -> Any:
-    from kinesis_core import AtTimestamp
+    from kinesis_core import AtTimestamp, OffsetError
     from kinesis_core.options import BadValueError
 
     if (ago_ms := parse_ago(text)) is not None:
@@ -72,6 +72,8 @@ def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str)
         raise UsageError(
             f"{option} does not accept '{text}'. {_EXAMPLES}, {words}. {in_words_of_commands(error.hint)}".rstrip()
         ) from error
+    except OffsetError as error:
+        raise UsageError(f"{option} does not accept an offset. {in_words_of_commands(error)}") from error
 
 
 def parse_ago(text: str) -> int | None:
@@ -92,5 +94,5 @@ def parse_sample(text: str) -> int:
     """
     sample_ms = parse_ago(text)
     if sample_ms is None or not _SHORTEST_MS <= sample_ms <= _LONGEST_MS:
-        raise UsageError(f"--sample accepts a time of 1s to 1h, such as 30s or 5m; got '{text}'.")
+        raise UsageError(f"--sample is '{text}'. Use a time of 1s to 1h, such as 30s or 5m.")
     return sample_ms

@@ -30,6 +30,7 @@ COMMANDS = Vocabulary(
         Advice.USE_JSON: "",
         Advice.INSTALL_CBOR: "",
         Advice.INSTALL_HTTP2: "",
+        Advice.GIVE_POSITION: "Give a time, or a position such as TRIM_HORIZON.",
         Advice.RESTORE: "Restore what holds the position, or begin at another one, with --since.",
         Advice.START_ANEW: "Give --since, and no earlier position.",
         Advice.START_AGAIN: "Run the command again.",

@@ -14,9 +14,9 @@ _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256
 """Keys that a worker's report cannot have: keys of leases and of the other items of the table, and long ones."""
 
 
-def refused(argument: str, domain: str, value: object) -> OptionError:
-    """Return the error of an argument that does not accept *value*."""
-    return OptionError(f"'{argument}' accepts {domain}; got {value!r}.")
+def refused(argument: str, domain: str, value: object, hint: str = "") -> OptionError:
+    """Return the error of an argument that does not accept *value*. *hint* says why."""
+    return OptionError(" ".join(filter(None, (f"'{argument}' is {value!r}.", hint, f"Use {domain}."))))
 
 
 def verify_kind(argument: str, domain: str, value: object, kinds: type | UnionType) -> None:
@@ -64,8 +64,8 @@ def verify_connection(region: object, endpoint_url: object, credentials: object,
     verify_endpoint(endpoint_url)
     if not isinstance(credentials, CredentialSpec | None):
         raise OptionError(
-            "'credentials' accepts a value of kinesis_credentials, such as StaticKeys(...) or Profile(...); got a "
-            f"{type(credentials).__name__}."
+            f"'credentials' is of type {type(credentials).__name__}. Use a value of kinesis_credentials, such as StaticKeys(...) or "
+            "Profile(...)."
         )
     if not isinstance(wire_format, WireFormat):
         raise refused("wire_format", "WireFormat.JSON or WireFormat.CBOR", wire_format)

@@ -128,7 +128,7 @@ def _client(connection: Connection, ref: StreamRef) -> BotoStreamApi:
     except ValueError as error:  # botocore's
         region = connection.region_of(ref)
         raise OptionError(
-            f"'region' accepts the name of a region, such as eu-west-1; got {region!r}. {error}"
+            f"'region' is {region!r}. {error} Use the name of a region, such as eu-west-1."
         ) from error
 
 
@@ -180,7 +180,7 @@ def verify_consumer(consumer: str | None, streams: Sequence[str]) -> None:
         raise refused("consumer", "the name or ARN of a consumer", consumer)
     if consumer is not None and consumer.startswith("arn:") and len(streams) > 1:
         raise OptionError(
-            f"'consumer' accepts a name, which is used for each of the {len(streams)} streams; got '{consumer}'. An ARN names "
+            f"'consumer' is '{consumer}'. Use a name, which is used for each of the {len(streams)} streams. An ARN names "
             "the consumer of only one stream."
         )
 
@@ -202,10 +202,9 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
     if isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
         return position
     if isinstance(start, str) and start.lstrip().startswith("{"):
-        hint = "Positions by shard belong into the table of leases."
-    raise OptionError(
-        f"'start' accepts LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z; got {start!r}. {hint}".rstrip()
-    )
+        hint = "Positions by shard belong in the table of leases."
+    domain = "LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z"
+    raise refused("start", domain, start, hint)
 
 
 def verify_past(start: InitialPosition, now_ms: int) -> None:
@@ -216,7 +215,7 @@ def verify_past(start: InitialPosition, now_ms: int) -> None:
         OptionError: It does.
     """
     if isinstance(start, AtTimestamp) and start.epoch_ms > now_ms + CLOCK_MARGIN_MS:
-        raise OptionError(f"'start' accepts a time that is past; got {start}.")
+        raise OptionError(f"'start' is {start}. Use a time that is past.")
 
 
 def name_streams(streams: Sequence[StreamRef], find_arn: Callable[[StreamRef], str]) -> dict[StreamRef, str]:

@@ -27,6 +27,7 @@ GROUPS = Vocabulary(
         Advice.CHOOSE_TABLES_ENDPOINT: (
             f"{Advice.CHOOSE_TABLES_ENDPOINT.value} Or keep the leases in SqliteLeases('leases.db')."
         ),
+        Advice.GIVE_POSITION: "Give a position such as TRIM_HORIZON. A group continues from its leases.",
         Advice.RESTORE: f"Restore the leases. {NEW_LEASES}",
         Advice.START_ANEW: NEW_LEASES,
         Advice.SKIP_LOST: (

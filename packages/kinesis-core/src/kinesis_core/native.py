@@ -71,7 +71,7 @@ def check_switch() -> None:
     """
     switch = os.environ.get(SWITCH, "1")
     if switch not in ("0", "1"):
-        raise OptionError(f"The environment variable {SWITCH} accepts 0 or 1; got '{switch}'.")
+        raise OptionError(f"The environment variable {SWITCH} is '{switch}'. Use 0 or 1.")
 
 
 def _find() -> tuple[Any, Runtime]:

@@ -191,7 +191,7 @@ class Stream:
 
         Raises:
             OptionError: A position is malformed or in the future, *start* is after *end* in all shards, or a shard does not exist.
-            OffsetError: The saved offset is damaged, or belongs to another stream.
+            OffsetError: The saved offset is damaged, has an unknown version, belongs to another stream, or is given as text.
             DataLossError: Records after *start* expired, or may have expired (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed after its retries.
         """
@@ -290,10 +290,10 @@ def _parsed(position: Any, parser: Parser[Any], setting: Setting) -> Any:
         return position
     if not isinstance(position, str):
         raise OptionError(
-            f"accepts a position as text or as a value; got {type(position).__name__}.", about=setting
+            f"is of type {type(position).__name__}. Use a position as text or as a value.", about=setting
         )
     try:
         return parser.parse(position)
     except BadValueError as error:
-        text = f"accepts {parser.domain}; got '{position}'. {error.hint}"
-        raise OptionError(text.rstrip(), about=setting) from error
+        hint = f" {error.hint}" if error.hint else ""
+        raise OptionError(f"is '{position}'.{hint} Use {parser.domain}.", about=setting) from error

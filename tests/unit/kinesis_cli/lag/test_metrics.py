@@ -28,7 +28,7 @@ def test_addresses(text: str, expected: Address) -> None:
 @pytest.mark.parametrize("text", ["", ":", "localhost", ":0", ":65536", ":-1", ":x", "1.2.3.4:²"])
 def test_wrong_addresses(text: str) -> None:
     """What is no address is refused, with examples."""
-    with pytest.raises(UsageError, match="--serve accepts"):
+    with pytest.raises(UsageError, match=r"--serve is .*\. Use \[HOST\]:PORT"):
         Address.parse(text)
 
 

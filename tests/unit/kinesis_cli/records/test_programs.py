@@ -58,7 +58,9 @@ def test_payloads() -> None:
 
 def test_no_program() -> None:
     """What jq cannot compile is refused at once, with jq's reason."""
-    with pytest.raises(UsageError, match=r"^--where accepts a program of jq, such as .*; got '\.a ==': "):
+    with pytest.raises(
+        UsageError, match=r"^--where is '\.a =='\. Use a program of jq, such as .*\. jq says: "
+    ):
         Program.parse(".a ==", "--where")
 
 

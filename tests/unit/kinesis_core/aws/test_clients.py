@@ -85,7 +85,7 @@ def test_sessions_and_clients_are_shared() -> None:
 def test_a_wrong_switch_fails_when_a_stream_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake in KINESIS_NATIVE is an error before anything is read, as of any option."""
     monkeypatch.setenv("KINESIS_NATIVE", "off")
-    with pytest.raises(OptionError, match=r"KINESIS_NATIVE accepts 0 or 1; got 'off'"):
+    with pytest.raises(OptionError, match=r"KINESIS_NATIVE is 'off'. Use 0 or 1"):
         stream_client(connection(port=11), ORDERS)
 
 

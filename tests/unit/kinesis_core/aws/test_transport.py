@@ -28,7 +28,5 @@ def test_the_option_wins(option: Transport | None, variable: str | None, transpo
 
 def test_another_value_is_an_error() -> None:
     """A misspelt variable is an error; it does not select the default."""
-    with pytest.raises(
-        OptionError, match="KINESIS_HTTP_TRANSPORT accepts 'direct' or 'botocore'; got 'boto'"
-    ):
+    with pytest.raises(OptionError, match=r"KINESIS_HTTP_TRANSPORT is 'boto'\. Use 'direct' or 'botocore'"):
         choose_transport(None, {VARIABLE: "boto"})

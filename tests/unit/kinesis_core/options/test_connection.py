@@ -319,7 +319,7 @@ def test_retry_intervals(given: dict[str, str], intervals: tuple[float, float]) 
         ),
         (
             {"streamARN": ARN, "retryInterval": "20 s", "maxRetryInterval": "10 s"},
-            "Option 'retryInterval' accepts at most the value of 'maxRetryInterval', 10 s; got 20 s.",
+            "Option 'retryInterval' is 20 s. Use at most the value of 'maxRetryInterval', 10 s.",
         ),
     ],
 )

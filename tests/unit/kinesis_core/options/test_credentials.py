@@ -222,8 +222,8 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
         ),
         (
             {**ROLE, "stsExternalId": "s3cr3t id"},
-            "Option 'stsExternalId' accepts 2 to 1224 letters, digits and any of _+=,.@:/-; "
-            "got another value, which is not shown.",
+            "Option 'stsExternalId' has a value that is not accepted, and not shown. "
+            "Use 2 to 1224 letters, digits and any of _+=,.@:/-.",
         ),
         (
             {"credentialProviderClass": CLASS, "awsUseInstanceProfile": "true"},
@@ -232,8 +232,8 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
         ),
         (
             {"proxyUrl": "proxy:3128"},
-            "Option 'proxyUrl' accepts the http or https URL of a proxy, such as http://proxy.example.com:3128; "
-            "got another value, which is not shown.",
+            "Option 'proxyUrl' has a value that is not accepted, and not shown. "
+            "Use the http or https URL of a proxy, such as http://proxy.example.com:3128.",
         ),
         (
             {"proxyUrl": "http://proxy:3128", "kinesis.sink.proxyAddress": "other"},
@@ -243,14 +243,14 @@ def test_what_belongs_to_nothing(given: dict[str, str]) -> None:
         *(
             (
                 {"proxyAddress": address},
-                f"Option 'proxyAddress' accepts the name or address of a host; got {shown}. Set a URL "
-                "with 'proxyUrl', or its parts with 'proxyPort', 'proxyUsername' and 'proxyPassword'.",
+                f"Option 'proxyAddress' {shown}. Set a URL with 'proxyUrl', or its parts with 'proxyPort', "
+                "'proxyUsername' and 'proxyPassword'. Use the name or address of a host.",
             )
             for address, shown in (
-                ("proxy:3128", "'proxy:3128'"),
-                ("clerk:s3cr3t@proxy", "another value, which is not shown"),
-                ("clerk:s3cr3t", "another value, which is not shown"),
-                ("proxy/?token=s3cr3t", "another value, which is not shown"),
+                ("proxy:3128", "is 'proxy:3128'"),
+                ("clerk:s3cr3t@proxy", "has a value that is not accepted, and not shown"),
+                ("clerk:s3cr3t", "has a value that is not accepted, and not shown"),
+                ("proxy/?token=s3cr3t", "has a value that is not accepted, and not shown"),
             )
         ),
         (

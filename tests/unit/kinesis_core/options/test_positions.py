@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
+from kinesis_core.errors import OffsetError
 from kinesis_core.model import After, At, AtTimestamp, Latest, PerShard, PerStream, ShardEnd, TrimHorizon
 from kinesis_core.options import BadValueError, ending_position, starting_position
 from kinesis_core.options.foreign.dates import parse_java_time
@@ -112,6 +113,34 @@ def test_bad_starts(text: str, hint: str) -> None:
     with pytest.raises(BadValueError) as caught:
         starting_position().parse(text)
     assert caught.value.hint.startswith(hint) or hint in caught.value.hint
+
+
+@pytest.mark.parametrize("version", [1, 99, None, 1.0, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{"version": {}}}',
+        '{{"version": {}, "streams": {{}}}}',
+        'v1\n{{"batchWatermarkMs": 0, "batchTimestampMs": 5, "conf": {{}}}}\n{{"version": {}, "streams": {{}}}}',
+        '{{"orders": {{"version": {}}}}}',
+    ],
+)
+def test_a_saved_offset_is_named(text: str, version: Any) -> None:
+    """An offset, or a file of a checkpoint that has one, is refused with its version and ours."""
+    shown = json.dumps(version)
+    for parser in (starting_position(), ending_position()):
+        with pytest.raises(
+            OffsetError, match=rf"saved offset \(version {shown}; this release reads version 1\)"
+        ):
+            parser.parse(text.format(shown))
+
+
+def test_a_stream_may_have_the_name_version() -> None:
+    """Its position is a text or an object, and the version of an offset is not."""
+    assert starting_position().parse('{"version": "LATEST"}') == PerStream({"version": Latest()})
+    assert starting_position().parse(json.dumps({"version": {SHARD: "LATEST"}})) == PerStream(
+        {"version": PerShard({SHARD: Latest()})}
+    )
 
 
 def test_deep_json() -> None:

@@ -68,7 +68,7 @@ def test_value_that_counts_as_the_nearest() -> None:
     )
     assert table.read({"clientNumRetries": "100"}).ignored == ()
     assert table.read({"clientNumRetries": "1000", "maxRetries": "100"})[RETRIES] == 100
-    with pytest.raises(OptionError, match=r"'maxRetries' accepts 0 to 100 retries; got '1000'\."):
+    with pytest.raises(OptionError, match=r"'maxRetries' is '1000'\. Use 0 to 100 retries."):
         table.read({"maxRetries": "1000"})
 
 
@@ -124,16 +124,16 @@ def test_equal_values() -> None:
             "Unknown option 'kinesis.metadatapaht'. Did you mean 'metadataPath'?",
         ),
         ({"zzz": "1"}, "Unknown option 'zzz'. No option has a similar name."),
-        ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '0'."),
+        ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' is '0'. Use 1 to 10000 records."),
         (
             {"getrecords.numberofrecordsperfetch": "many"},
-            "Option 'kinesis.getRecords.numberOfRecordsPerFetch' ('maxRecordsPerFetch' here) accepts 1 to 10000 "
-            "records; got 'many'.",
+            "Option 'kinesis.getRecords.numberOfRecordsPerFetch' ('maxRecordsPerFetch' here) is 'many'. Use 1 to 10000 "
+            "records.",
         ),
         (
             {"retryInterval": "1 week"},
-            "Option 'retryInterval' accepts a duration of 0 s to 1 m (seconds when no unit is given); got '1 week'. "
-            "The units are ms, s, m, h and d.",
+            "Option 'retryInterval' is '1 week'. The units are ms, s, m, h and d. "
+            "Use a duration of 0 s to 1 m (seconds when no unit is given).",
         ),
         (
             {"retryInterval": "2 s", "client.retryIntervalMs": "2"},
@@ -147,7 +147,7 @@ def test_equal_values() -> None:
         ),
         (
             {"awsSecretKey": ""},
-            "Option 'awsSecretKey' accepts the secret of an access key; got another value, which is not shown.",
+            "Option 'awsSecretKey' has a value that is not accepted, and not shown. Use the secret of an access key.",
         ),
         (
             {"rolearn": "arn:aws:iam::123456789012:role/x"},
@@ -159,11 +159,11 @@ def test_equal_values() -> None:
         ),
         (
             {"consumerType": "push"},
-            "Option 'consumerType' accepts GetRecords, SubscribeToShard; got 'push'.",
+            "Option 'consumerType' is 'push'. Use GetRecords, SubscribeToShard.",
         ),
         (
             {"maxRecordsPerFetch": "9" * 500},
-            f"Option 'maxRecordsPerFetch' accepts 1 to 10000 records; got '{'9' * 120}...'.",
+            f"Option 'maxRecordsPerFetch' is '{'9' * 120}...'. Use 1 to 10000 records.",
         ),
     ],
 )

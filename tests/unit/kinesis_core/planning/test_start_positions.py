@@ -100,7 +100,10 @@ def test_a_position_in_the_future_is_refused() -> None:
     """A start in the future is refused with both times, before Kinesis refuses it without them."""
     stream = scripted_stream(1)
     future = stream.now_ms() + 60_000
-    with pytest.raises(OptionError, match=r"'start'.* 14:14:20 UTC, .* 14:13:20 UTC\. \[stream=orders"):
+    with pytest.raises(
+        OptionError,
+        match=r"'start'.* 14:14:20 UTC, .* 14:13:20 UTC\. Use a time in the past\. \[stream=orders",
+    ):
         Planned([stream], AtTimestamp(future))
 
 

@@ -59,21 +59,20 @@ def test_names(name: str, value: str, setting: str, parsed: object) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"aggregationEnabled": "yes"}, "Option 'aggregationEnabled' accepts true or false; got 'yes'."),
-        ({"aggregationMaxSize": "63"}, "Option 'aggregationMaxSize' accepts 64 to 10485760 bytes; got '63'."),
-        ({"maxConnections": "0"}, "Option 'maxConnections' accepts 1 to 256 requests; got '0'."),
+        ({"aggregationEnabled": "yes"}, "Option 'aggregationEnabled' is 'yes'. Use true or false."),
+        ({"aggregationMaxSize": "63"}, "Option 'aggregationMaxSize' is '63'. Use 64 to 10485760 bytes."),
+        ({"maxConnections": "0"}, "Option 'maxConnections' is '0'. Use 1 to 256 requests."),
         (
             {"kinesis.sink.maxConnections": "x"},
-            "Option 'kinesis.sink.maxConnections' ('maxConnections' here) accepts 1 to 256 requests; got 'x'.",
+            "Option 'kinesis.sink.maxConnections' ('maxConnections' here) is 'x'. Use 1 to 256 requests.",
         ),
         (
             {"recordTtlMs": "0"},
-            "Option 'recordTtlMs' accepts a duration of 100 ms to 1 d (milliseconds when no unit is given); got '0'.",
+            "Option 'recordTtlMs' is '0'. Use a duration of 100 ms to 1 d (milliseconds when no unit is given).",
         ),
         (
             {"recordMaxBufferedTimeMs": "1 h"},
-            "Option 'recordMaxBufferedTimeMs' accepts a duration of 0 s to 5 m (milliseconds when no unit is given); "
-            "got '1 h'.",
+            "Option 'recordMaxBufferedTimeMs' is '1 h'. Use a duration of 0 s to 5 m (milliseconds when no unit is given).",
         ),
         (
             {"recordTtlMs": "1000", "kinesis.sink.recordTtl": "2000"},
@@ -125,7 +124,7 @@ def test_values_of_awslabs(name: str, value: str, setting: str, parsed: object, 
 )
 def test_values_that_stay_refused(given: dict[str, str]) -> None:
     """Values outside the domain of our own names are refused, and so are those that awslabs refuses."""
-    with pytest.raises(OptionError, match="accepts a duration of 100 ms to 1 d"):
+    with pytest.raises(OptionError, match=r"is '.*'\. Use a duration of 100 ms to 1 d"):
         parse(**given)
 
 

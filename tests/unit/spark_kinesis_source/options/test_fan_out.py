@@ -135,7 +135,7 @@ def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
     [
         (
             {"consumerType": "push"},
-            "Option 'consumerType' accepts GetRecords, polling, SubscribeToShard or efo; got 'push'.",
+            "Option 'consumerType' is 'push'. Use GetRecords, polling, SubscribeToShard or efo.",
         ),
         (
             {"consumerName": "me", "consumerARN": ME},
@@ -147,8 +147,8 @@ def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
         ),
         (
             {"registeredConsumerId": "me", "registeredConsumerIdType": "ARN"},
-            "Option 'registeredConsumerId' accepts ARNs of consumers, such as "
-            "arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/me:1700000000; got 'me'.",
+            "Option 'registeredConsumerId' is 'me'. Use ARNs of consumers, such as "
+            "arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/me:1700000000.",
         ),
         ({"consumerARN": OTHER}, "Option 'consumerARN' has no consumer of stream 'orders'."),
         (
@@ -158,7 +158,7 @@ def test_settings(given: dict[str, str], settings: FanOutSettings) -> None:
         ),
         (
             {"consumerName": "me and you"},
-            "Option 'consumerName' accepts 1 to 128 letters, digits and any of _.-; got 'me and you'.",
+            "Option 'consumerName' is 'me and you'. Use 1 to 128 letters, digits and any of _.-.",
         ),
     ],
 )

@@ -10,9 +10,9 @@ import pytest
 
 from kinesis_core.aws import WireFormat
 from kinesis_core.aws.clients import CONNECTIONS
-from kinesis_core.errors import OptionError
+from kinesis_core.errors import OffsetError, OptionError
 from kinesis_core.model import AtTimestamp, KclApplication, Latest, PerShard, TrimHorizon
-from kinesis_core.options import COMMON_OPTIONS, Origin, aliases_of
+from kinesis_core.options import COMMON_OPTIONS, SPARK, Origin, aliases_of
 from kinesis_core.options.option import normalise
 from kinesis_core.reading import ReadSettings
 from kinesis_credentials import StaticKeys
@@ -264,6 +264,15 @@ def test_the_table_of_an_application() -> None:
     assert "'dynamodbEndpointUrl' has no effect here" in reason
 
 
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_saved_offset_is_not_a_position(version: int) -> None:
+    """A query continues from its checkpoint directory, and the error says so."""
+    with pytest.raises(OffsetError, match=rf"version {version}; this release reads version 1") as caught:
+        parse(startingPosition=f'{{"version": {version}}}')
+    caught.value.words = SPARK
+    assert "only with its checkpoint directory" in str(caught.value)
+
+
 def test_an_application_of_several_streams() -> None:
     """One application may read several streams. Positions of shards cannot be added then: they would be of no stream."""
     several = {"streamName": "orders,returns", "region": "eu-west-1"}
@@ -374,7 +383,7 @@ def test_values_of_awslabs(name: str, value: str, attribute: str, parsed: object
 )
 def test_values_that_stay_refused(name: str, value: str) -> None:
     """Values that awslabs refuses are refused."""
-    with pytest.raises(OptionError, match="accepts"):
+    with pytest.raises(OptionError, match=r"is '.*'\. Use "):
         parse(**{name: value})
 
 

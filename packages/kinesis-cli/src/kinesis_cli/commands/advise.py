@@ -43,7 +43,7 @@ def advise(
     from kinesis_core.aws import stream_client
 
     if keys < 0:
-        raise UsageError(f"--keys accepts 0 or more; got {keys}.")
+        raise UsageError(f"--keys is {keys}. Use 0 or more.")
     sample_ms = parse_sample(sample)
     connection = connect.to(stream)
     (ref,) = connection.streams

@@ -66,5 +66,5 @@ def lag(
 def _period_s(watch: tuple[float, ...] | None, default_s: float) -> float:
     period_s = watch[0] if watch else default_s
     if not 0.1 <= period_s <= 86_400:
-        raise UsageError(f"--watch accepts 0.1 to 86400 seconds; got {period_s:g}.")
+        raise UsageError(f"--watch is {period_s:g}. Use 0.1 to 86400 seconds.")
     return period_s

@@ -54,7 +54,7 @@ def leases(
         raise UsageError("--reset and --release exclude each other.")
     watch_ms = parse_ago(watch_for)
     if watch_ms is None:
-        raise UsageError(f"--watch-for accepts a time such as 4s; got '{watch_for}'.")
+        raise UsageError(f"--watch-for is '{watch_for}'. Use a time such as 4s.")
     resets = [parse_reset(text, int(time.time() * 1000)) for text in reset]
     opened = ManagedApplication.open(connect.to_account(), application, connect.dynamodb_endpoint_url, stream)
     watched = opened.watch(watch_ms / 1000)

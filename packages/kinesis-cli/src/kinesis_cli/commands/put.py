@@ -70,7 +70,7 @@ def put(
 
     form = make_form(null=null, whole=whole, keep_empty=keep_empty)
     if rate is not None and not 0.001 <= rate <= 1e9:
-        raise UsageError(f"--rate accepts 0.001 to 1000000000 records/s; got {rate:g}.")
+        raise UsageError(f"--rate is {rate:g}. Use 0.001 to 1000000000 records/s.")
     pace = None if rate is None else PutPace(rate)
     key_rule = None if key is None else parse_key(key, "--key")
     hash_rule = None if explicit_hash_key is None else parse_key(explicit_hash_key, "--explicit-hash-key")

@@ -55,7 +55,7 @@ def replay(
 
     factor = AT_ONCE if speed == "max" else float(speed)
     if not factor > 0:
-        raise UsageError(f"--speed accepts a number above 0, or max; got {speed}.")
+        raise UsageError(f"--speed is {speed}. Use a number above 0, or max.")
     path = None if file == "-" else Path(file)
     if path is not None:
         check_files([file])

@@ -47,7 +47,7 @@ def shards(
     from kinesis_core.aws import stream_client
 
     if most < 1:
-        raise UsageError(f"--most accepts 1 or more; got {most}.")
+        raise UsageError(f"--most is {most}. Use 1 or more.")
     sample_ms = None if no_sample else parse_sample(sample)
     connection = connect.to(stream)
     overview = look(stream_client(connection, connection.streams[0]), sample_ms)

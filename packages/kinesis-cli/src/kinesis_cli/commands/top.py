@@ -44,7 +44,7 @@ def top(
         How to reach AWS.
     """
     if not every >= 1:  # nor is it NaN
-        raise UsageError(f"--every accepts 1 second or more: others read the shards, too; got {every:g}.")
+        raise UsageError(f"--every is {every:g}. Use 1 second or more: others read the shards, too.")
     if (checkpoint or application) and stream is None:
         raise UsageError("--checkpoint and --application need the stream that they read. Name it.")
     if find_spec("textual") is None:

@@ -79,7 +79,9 @@ class StateFile:
         try:
             (part,) = Offset.from_json(state.offset).streams.values()
         except (OffsetError, ValueError) as error:
-            raise CommandError(f"{self.path} is not a state of a copy. Name another file.") from error
+            raise CommandError(
+                f"{self.path} is not a state of a copy. Name another file. ({error})"
+            ) from error
         for stream, created_ms in (
             (self.source, part.created_ms),
             (self.destination, state.destination_created_ms),

@@ -42,7 +42,7 @@ class Address:
         host, _, port = text.rpartition(":")
         if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
             raise UsageError(
-                f"--serve accepts [HOST]:PORT; got '{text}'. Examples: :9400 (this machine only), 0.0.0.0:9400"
+                f"--serve is '{text}'. Use [HOST]:PORT. Examples: :9400 (this machine only), 0.0.0.0:9400"
             )
         return Address(host.strip("[]") or LOOPBACK, int(port))
 

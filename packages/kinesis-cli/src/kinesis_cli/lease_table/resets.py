@@ -39,7 +39,9 @@ def parse_reset(text: str, now_ms: int) -> Reset:
     """
     shard, separator, position = text.partition("=")
     if not separator or not shard or not position:
-        raise UsageError(f"{_FORM}; got '{text}'. Example: --reset shardId-000000000000=TRIM_HORIZON")
+        raise UsageError(
+            f"--reset is '{text}'. Use SHARD=POSITION. Example: --reset shardId-000000000000=TRIM_HORIZON"
+        )
     if number := _NUMBER.fullmatch(position.strip()):
         if shard == ALL:
             raise UsageError(f"{_FORM}; a sequence number belongs to one shard, and {text} is for all.")

@@ -118,15 +118,13 @@ def check_constants(key: KeyRule | None, hash_key: KeyRule | None) -> None:
     if key and key.constant is not None:
         if not 1 <= len(key.constant) <= _MAX_CHARS:
             raise UsageError(
-                f"{key.option} accepts 1 to {_MAX_CHARS} characters; got {len(key.constant)}. Nothing was written."
+                f"{key.option} has {len(key.constant)} characters. Use 1 to {_MAX_CHARS}. Nothing was written."
             )
         if not key.constant.isascii() and key.constant.encode(errors="ignore").decode() != key.constant:
-            raise UsageError(
-                f"{key.option} accepts text in UTF-8; got {key.constant!a}. Nothing was written."
-            )
+            raise UsageError(f"{key.option} is {key.constant!a}. Use text in UTF-8. Nothing was written.")
     if hash_key and hash_key.constant is not None and not is_hash_key(hash_key.constant):
         raise UsageError(
-            f"{hash_key.option} accepts a whole number from 0 to 2**128 - 1; got '{hash_key.constant}'. Nothing was written."
+            f"{hash_key.option} is '{hash_key.constant}'. Use a whole number from 0 to 2**128 - 1. Nothing was written."
         )
 
 

@@ -48,7 +48,7 @@ class Span:
             UsageError: An option has a wrong value, nothing can be in the span, or it ends in the future without being awaited.
         """
         if last < 0:
-            raise UsageError(f"-n accepts 0 or more records; got {last}.")
+            raise UsageError(f"-n is {last}. Use 0 or more records.")
         if not (follow or last or since):
             raise UsageError("--no-follow shows nothing without --since or -n. Add one of them.")
         end = None if until is None else parse_end(until, "--until", now_ms)

@@ -47,7 +47,7 @@ class Program:
         except ValueError as error:
             reason = str(error).partition("\n")[0].removeprefix("jq: ")
             raise UsageError(
-                f"{option} accepts a program of jq, such as '.total > 9'; got '{text}': {reason}"
+                f"{option} is '{text}'. Use a program of jq, such as '.total > 9'. jq says: {reason}"
             ) from error
         return cls(text)
 

@@ -61,9 +61,7 @@ def parse_delimiter(text: str) -> bytes:
     try:
         return text.encode("latin-1", "backslashreplace").decode("unicode_escape").encode()
     except UnicodeError as error:
-        raise UsageError(
-            f"--delimiter accepts text with escapes such as \\n and \\0; got '{text}'."
-        ) from error
+        raise UsageError(f"--delimiter is '{text}'. Use text with escapes such as \\n and \\0.") from error
 
 
 def open_writer(

@@ -105,7 +105,7 @@ def choose_transport(chosen: Transport | None, environ: Mapping[str, str] = os.e
         return Transport(value.lower())
     except ValueError:
         accepted = " or ".join(f"'{transport.value}'" for transport in Transport)
-        raise OptionError(f"Environment variable {VARIABLE} accepts {accepted}; got '{value}'.") from None
+        raise OptionError(f"Environment variable {VARIABLE} is '{value}'. Use {accepted}.") from None
 
 
 def check_http2(find: Callable[[str], object] = find_spec) -> None:

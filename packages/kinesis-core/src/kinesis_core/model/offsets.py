@@ -201,7 +201,7 @@ class Offset:
         version = value.get("version") if isinstance(value, dict) else None
         if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
             raise OffsetError(
-                f"The saved offset has version {_show(version)}; this release reads version {VERSION}. Use the release that wrote it.",
+                f"The saved offset has version {_show(version)}; this release reads version {VERSION}. Use the release that wrote it, or begin anew.",
                 advice=Advice.START_ANEW,
             )
         unknown = _unknown_field(value)

@@ -281,6 +281,6 @@ def _read_retry_intervals(values: Values) -> tuple[float, float]:
     if not values.is_given(RETRY_INTERVAL):
         return longest_s, longest_s
     raise OptionError(
-        f"{values.label(RETRY_INTERVAL)} accepts at most the value of '{MAX_RETRY_INTERVAL.name}', "
-        f"{MAX_RETRY_INTERVAL.parser.show(longest_s)}; got {RETRY_INTERVAL.parser.show(first_s)}."
+        f"{values.label(RETRY_INTERVAL)} is {RETRY_INTERVAL.parser.show(first_s)}. Use at most the value of "
+        f"'{MAX_RETRY_INTERVAL.name}', {MAX_RETRY_INTERVAL.parser.show(longest_s)}."
     )

@@ -39,7 +39,7 @@ def show_in_code(value: object) -> str:
 
 @frozen(eq=False)
 class Parser(Generic[T_co]):
-    """Turns text into a value. *domain* completes the sentence "Option 'x' accepts ..."."""
+    """Turns text into a value. *domain* completes the sentence "Use ..."."""
 
     domain: str
     parse: Callable[[str], T_co]

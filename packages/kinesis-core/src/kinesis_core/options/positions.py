@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import evolve
 
+from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
     After,
     At,
@@ -24,6 +25,7 @@ from kinesis_core.model import (
     StartingPosition,
     TrimHorizon,
 )
+from kinesis_core.model.offsets import VERSION
 from kinesis_core.options.foreign import (
     Document,
     is_application,
@@ -36,6 +38,7 @@ from kinesis_core.options.foreign import (
 )
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_core.options.times import parse_time
+from kinesis_credentials.advice import Advice
 
 _TIMESTAMP = re.compile(r"AT_TIMESTAMP\s+(\S.*)", re.IGNORECASE | re.DOTALL)
 _SHARD_ID = re.compile(r"shardId-[a-zA-Z0-9_.-]{1,120}")
@@ -44,7 +47,8 @@ _BETWEEN = re.compile(r"(?:\s|v\d+(?=\s)|-(?=\s|$))*")
 """Text between the JSON objects of Spark's offset log: its version, and a dash for a source without an offset."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FORMS = (
-    "an ISO 8601 time, AT_TIMESTAMP with such a time or with seconds or milliseconds since the epoch, or JSON"
+    "an ISO 8601 time such as 2026-01-31T09:00:00Z, AT_TIMESTAMP with such a time or with seconds or milliseconds since the epoch, or "
+    'JSON such as {"shardId-000000000000": "LATEST"}'
 )
 
 
@@ -139,6 +143,8 @@ def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _position(documents: list[Document], words: Words, in_stream: bool = False) -> Any:
+    for document in documents:
+        _refuse_saved_offset(document)
     pasted = [document for document in documents if is_checkpoint(document)]
     others = [document for document in documents if not is_checkpoint(document)]
     if pasted:
@@ -151,6 +157,16 @@ def _position(documents: list[Document], words: Words, in_stream: bool = False) 
     if len(others) > 1:
         raise BadValueError("Several JSON objects are accepted only for the files of a checkpoint.")
     return _parse_object(others[0], words, in_stream)
+
+
+def _refuse_saved_offset(document: Document) -> None:
+    """Refuse an offset. Its version is a number; the position of a stream with the name 'version' is a text or an object."""
+    version = document.get("version", "")
+    if version is None or isinstance(version, (int, float)):
+        raise OffsetError(
+            f"The text is a saved offset (version {json.dumps(version)}; this release reads version {VERSION}), not a position.",
+            advice=Advice.GIVE_POSITION,
+        )
 
 
 def _parse_object(document: Document, words: Words, in_stream: bool) -> Any:

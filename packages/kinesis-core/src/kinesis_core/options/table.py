@@ -49,9 +49,9 @@ class _Spelling:
             return self.parser.parse(text)
         except BadValueError as error:
             hides = self.option.is_secret or error.hides_value
-            got = "another value, which is not shown" if hides else _show(text)
+            given = "has a value that is not accepted, and not shown" if hides else f"is {_show(text)}"
             hint = f" {error.hint}" if error.hint else ""
-            raise OptionError(f"{self.label} accepts {self.parser.domain}; got {got}.{hint}") from None
+            raise OptionError(f"{self.label} {given}.{hint} Use {self.parser.domain}.") from None
 
 
 @frozen(eq=False)
@@ -227,7 +227,7 @@ def _read_unsupported(unsupported: Unsupported, name: str, text: str) -> str:
         return f"Option '{name}' has no effect here: {reason}." if value and reason else ""
     if unsupported.refused and value not in (refused.lower() for refused in unsupported.refused):
         domain = ", ".join((*unsupported.accepted, *unsupported.refused))
-        raise OptionError(f"Option '{name}' accepts {domain}; got {_show(text)}.")
+        raise OptionError(f"Option '{name}' is {_show(text)}. Use {domain}.")
     set_to = f" set to {_show(text)}" if unsupported.refused else ""
     instead = f" {unsupported.instead}" if unsupported.instead else ""
     raise OptionError(

@@ -40,6 +40,9 @@ SPARK = Vocabulary(
         ),
         Advice.CHECK_TABLE: "Check the name of the table (dynamodbTableName), region and account.",
         Advice.NAME_ANOTHER_TABLE: "Name another table with dynamodbTableName: a missing one is created.",
+        Advice.GIVE_POSITION: (
+            "Give a position such as TRIM_HORIZON. A query continues from a saved offset only with its checkpoint directory."
+        ),
         Advice.RESTORE: "Restore the checkpoint directory, or start with a new one.",
         Advice.START_ANEW: "Start with a new checkpoint directory.",
         Advice.START_AGAIN: "Start the query again.",

@@ -180,7 +180,7 @@ def _check_past(planner: StreamPlanner, setting: Setting, position: OneStreamSta
         if isinstance(cut, AtTimestamp) and cut.epoch_ms > now_ms + CLOCK_MARGIN_MS:
             where = {"stream": planner.name, **({"shard": shard_id} if shard_id else {})}
             raise OptionError(
-                f"accepts a time in the past; got {show_time(cut.epoch_ms)}, while the service's clock is at {show_time(now_ms)}.",
+                f"is {show_time(cut.epoch_ms)}, while the service's clock is at {show_time(now_ms)}. Use a time in the past.",
                 about=setting,
                 **where,
             )

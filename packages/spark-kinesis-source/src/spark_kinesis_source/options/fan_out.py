@@ -237,7 +237,7 @@ def _read_arns(values: Values) -> tuple[str, ...]:
         return CONSUMER_ARN.parser.parse(registered)
     except BadValueError:
         raise OptionError(
-            f"{values.label(REGISTERED_CONSUMER_ID)} accepts {CONSUMER_ARN.parser.domain}; got '{registered}'."
+            f"{values.label(REGISTERED_CONSUMER_ID)} is '{registered}'. Use {CONSUMER_ARN.parser.domain}."
         ) from None
 
 

@@ -162,7 +162,7 @@ class Batch(ArrowForms):
         shards. Arrival times are not exact, so this order is not exact either. The order within a shard remains.
 
         Raises:
-            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` of `PlanSettings` is off).
+            DataLossError: Records of the batch expired before they were read (unless `fail_on_data_loss` of `ReadSettings` is off).
             OptionError: The batch begins inside an aggregate, and `deaggregate` is False.
             ServiceError: A call to Kinesis failed after its retries.
         """

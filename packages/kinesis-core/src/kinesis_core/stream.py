@@ -100,8 +100,10 @@ class Stream:
         *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
         *endpoint_url*: the URL of Kinesis. The default is what botocore finds.
         *credentials*: the default is what botocore finds.
-        *plan*: how batches are planned, and what happens when records are lost: `PlanSettings(fail_on_data_loss=False)`.
-        *read*: how records are read.
+        *plan*: how `read` and `follow` find the ends of batches.
+        *read*: how `Batch.records` reads.
+        If records are lost, `read`, `follow` and `Batch.records` raise a `DataLossError`. With both
+        `plan=PlanSettings(fail_on_data_loss=False)` and `read=ReadSettings(fail_on_data_loss=False)` they log the loss and continue.
         *consumer*: the name or ARN of a consumer. Batches are then read by enhanced fan-out. A consumer that is given by name is
         registered if it does not exist, and `close` removes it, unless *keep_consumer* is set. A consumer that is given by ARN must
         exist, and is kept.
@@ -192,7 +194,7 @@ class Stream:
         Raises:
             OptionError: A position is malformed or in the future, *start* is after *end* in all shards, or a shard does not exist.
             OffsetError: The saved offset is damaged, has an unknown version, belongs to another stream, or is given as text.
-            DataLossError: Records after *start* expired, or may have expired (unless `fail_on_data_loss` is off).
+            DataLossError: Records after *start* expired, or may have expired (unless `fail_on_data_loss` of `PlanSettings` is off).
             ServiceError: A call to Kinesis failed after its retries.
         """
         ending = _parsed(end, ending_position(), Setting.END)

@@ -128,6 +128,6 @@ class Namesakes:
 
     def _error(self) -> WorkerNameInUseError:
         return WorkerNameInUseError(
-            f"Another running process has the name of this worker, '{self.worker}'. Give each process of the group its own name, "
+            f"Another running process has the name of this worker, '{self.worker}'. Give each worker of the group its own name, "
             "or no name: then each process gets a new name."
         )

@@ -30,7 +30,7 @@ LAST_EPOCH_MS = 253_402_300_799_999
 
 @frozen
 class TrimHorizon:
-    """The cut before the oldest record that the shard still has. For starts only."""
+    """Before the oldest record that the shard still has. For starts only."""
 
     def __str__(self) -> str:
         return "TRIM_HORIZON"
@@ -39,9 +39,9 @@ class TrimHorizon:
 @frozen
 class AtTimestamp:
     """
-    The cut before the first record that arrived at or after *epoch_ms*.
+    Before the first record that arrived at *epoch_ms* or later.
 
-    Arrival times are neither exact nor increasing. So this cut only says where to search: the planner replaces it by
+    Arrival times are neither exact nor increasing. So this position only says where to search: the planner replaces it by
     `At` or `After` once it knows a record.
     """
 

@@ -48,16 +48,21 @@ def _allows(most: int | None, other: int | None) -> bool:
 
 @frozen
 class PlanSettings:
-    """Settings of the planner. Times in seconds."""
+    """How the ends of batches are found. Times are in seconds. For `Stream.open(..., plan=PlanSettings(...))`."""
 
     limits: Limits = field(factory=Limits)
-    """Of each shard."""
+    """The limits of a batch in each shard."""
     batch_limits: Limits = field(factory=Limits)
-    """Of all shards of all streams together. Each plan divides them by what the shards need."""
+    """The limits of a batch in all shards of all streams together. Each plan divides them by what the shards need."""
     min_fetch_period_s: float = 0.2
+    """On average, the minimum time between two calls of GetRecords for one shard."""
     shard_discovery_interval_s: float = 10.0
+    """A list of the shards that is older than this is fetched again."""
     fail_on_data_loss: bool = True
-    """Whether lost records are a `DataLossError`. If false, the loss is logged, and reading continues at the oldest record that is left."""
+    """
+    Whether a plan raises a `DataLossError` if records after its start have expired. If false, it logs the loss, and the batch starts at
+    the oldest record that is left.
+    """
     trim_horizon_margin_s: float = 300.0
     """How much of their retention the first records have left, at least, at a start at TRIM_HORIZON."""
     first_plan_crosses_gaps: bool = True

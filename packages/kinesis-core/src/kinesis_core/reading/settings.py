@@ -15,17 +15,23 @@ UNKNOWN_RECORD_BYTES = 50 * 1024
 
 @frozen
 class ReadSettings:
-    """How a task reads ranges by GetRecords. Rates are per shard."""
+    """How records are read by GetRecords. Rates are per shard. For `Stream.open(..., read=ReadSettings(...))`."""
 
     max_records_per_fetch: int = MAX_PAGE_RECORDS
+    """Maximum number of records in a response."""
     min_fetch_period_s: float = 0.2
+    """On average, the minimum time between two calls for one shard, in seconds."""
     max_fetch_rate_bytes: float = float(SHARD_RATE_BYTES)
-    """Bytes a second."""
+    """Maximum bytes a second from one shard."""
     max_page_bytes: float = math.inf
-    """About how much data a call shall return. The records of the call before show how many to ask for."""
+    """About how many bytes of data a call returns at most. The records of the call before show how many records to request."""
     threads: int = 16
-    """Range groups that one task reads at once. 16 use one core fully if a call takes 20 ms."""
+    """How many groups of related shards are read at once. 16 use one core fully if a call takes 20 ms."""
     fail_on_data_loss: bool = True
+    """
+    Whether reading a batch raises a `DataLossError` if its records have expired. If false, the loss is logged, and the batch has the
+    records that are left.
+    """
 
     def records_per_fetch(self, record_bytes: float = UNKNOWN_RECORD_BYTES) -> int:
         """Return how many records to request if each has this many bytes."""
@@ -34,12 +40,12 @@ class ReadSettings:
 
 @frozen
 class FanOutSettings:
-    """How a task reads ranges by subscription, and when it polls instead."""
+    """How records are read by enhanced fan-out, and when they are polled instead. For `Stream.open(..., fan_out=FanOutSettings(...))`."""
 
     fallback_to_polling: bool = True
     """Whether the rest of a range is polled if subscriptions fail."""
     timeout_s: float = 60.0
-    """The maximum time without an event."""
+    """The maximum time without an event, in seconds."""
     retries: int = 10
     """Further subscriptions in a row after one without an event."""
     transport: FanOutTransport = FanOutTransport.HTTP_1_1

@@ -18,11 +18,7 @@ import kinesis_emulator
 import spark_kinesis_sink
 import spark_kinesis_source
 from docs.sections import render_rows, update
-from kinesis_cli.wording import COMMANDS
-from kinesis_consumer.words import GROUPS
 from kinesis_core.aws import ADVICE_BY_CODE, class_of
-from kinesis_core.options import SPARK
-from kinesis_credentials import Advice
 from kinesis_credentials.advice import PLAIN
 
 PAGE = Path(__file__).parent / "reference" / "errors.md"
@@ -34,7 +30,6 @@ PACKAGES = (
     spark_kinesis_sink,
     kinesis_emulator,
 )
-VOCABULARIES = {"Python": PLAIN, "a consumer group": GROUPS, "Spark": SPARK, "the command line": COMMANDS}
 
 
 @frozen
@@ -78,19 +73,19 @@ def _render(packages: Sequence[ModuleType]) -> Iterator[str]:
         if errors := [error for error in errors_of(package) if error not in shown]:
             shown.update(errors)
             yield from ("", f"## {package.__name__}", "")
-            rows = (_row(error, errors[0]) for error in errors)
-            yield from render_rows(("class", "what happened", "what to do", "retryable"), rows)
+            rows = map(_row, errors)
+            yield from render_rows(
+                ("class", "base classes", "what happened", "what to do", "retryable"), rows
+            )
             if attributes := [row for error in errors for row in _attributes(error)]:
                 yield from ("", *render_rows(("class", "attribute", "meaning"), attributes))
 
 
-def _row(error: type[Exception], first: type[Exception]) -> tuple[str, ...]:
+def _row(error: type[Exception]) -> tuple[str, ...]:
     explained = explain(error)
-    bases = [f"`{base.__name__}`" for base in error.__bases__ if base not in (first, Exception)]
-    name = f"`{error.__name__}`" + (f" ({', '.join(bases)})" if bases else "")
-    retryable = getattr(error, "retryable", None)
-    shown = "" if retryable is None else "yes" if retryable else "no"
-    return name, explained.happened, explained.remedy, shown
+    bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
+    shown = {True: "yes", False: "no", None: "-"}[getattr(error, "retryable", None)]
+    return f"`{error.__name__}`", bases, explained.happened, explained.remedy, shown
 
 
 def _attributes(error: type[Exception]) -> Iterator[tuple[str, ...]]:
@@ -112,6 +107,4 @@ def _join(paragraph: str) -> str:
 
 if __name__ == "__main__":
     codes = render_rows(("code", "class", "what to do"), _codes())
-    said = (tuple(words.say(advice) for words in VOCABULARIES.values()) for advice in Advice)
-    words = render_rows(tuple(VOCABULARIES), said)
-    sys.exit(update(PAGE, {"errors": _render(PACKAGES), "codes": codes, "words": words}, sys.argv[1:]))
+    sys.exit(update(PAGE, {"errors": _render(PACKAGES), "codes": codes}, sys.argv[1:]))

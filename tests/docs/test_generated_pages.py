@@ -19,7 +19,7 @@ CHANGES = {
     "events": ("| `data.lost` | WARNING |", "| `data.lost` | INFO |"),
     "columns": ("| `partitionKey` | string | may be null |", "| `partitionKey` | string | never |"),
     "commands": ("| `--where` |  | Only", "| `--where` |  | All"),
-    "errors": ("They do not come back:", "Set failOnDataLoss=false first."),
+    "errors": ("The expired records stay lost.", "Set failOnDataLoss=false first."),
 }
 """A part of each page, and what somebody writes instead by hand."""
 Generate = Callable[..., object]

@@ -17,14 +17,16 @@ import kinesis_consumer
 import kinesis_core
 import kinesis_credentials
 import spark_kinesis_sink
-from docs.generate_errors import PACKAGES, VOCABULARIES, errors_of
+from docs.generate_errors import PACKAGES, errors_of
 from kinesis_cli import main
 from kinesis_cli.app import COMMANDS as NAMES_OF_COMMANDS, make_app
 from kinesis_cli.ending import CommandError, Status
+from kinesis_cli.wording import COMMANDS
+from kinesis_consumer.words import GROUPS
 from kinesis_core import KinesisError, PlanSettings, ReadSettings, Stream
 from kinesis_core.options import SPARK, aliases_of
 from kinesis_credentials import Advice
-from kinesis_credentials.advice import Setting
+from kinesis_credentials.advice import PLAIN, Setting
 from spark_kinesis_sink.options import SINK_OPTIONS
 from spark_kinesis_source.options import SOURCE_OPTIONS
 from support.scripted_stream import scripted_stream
@@ -56,6 +58,7 @@ def _text(tree: ast.expr) -> str:
     return tree.value if isinstance(tree, ast.Constant) and isinstance(tree.value, str) else ""
 
 
+VOCABULARIES = {"Python": PLAIN, "a consumer group": GROUPS, "Spark": SPARK, "the command line": COMMANDS}
 OF_SPARK = {"checkpointLocation", "pyFiles"}
 """What Spark's own options are called. Ours are in the tables."""
 FOR_SPARK = {

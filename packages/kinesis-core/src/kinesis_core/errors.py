@@ -78,8 +78,8 @@ class DataLossError(KinesisError):
     """
     Records after the saved offset, or after the time where reading starts, expired before they were read, or may have expired.
 
-    They do not come back: a longer retention only keeps the remaining records. If reading starts at a time, start at a later one,
-    or at TRIM_HORIZON. A setting lets reading continue at the oldest record that is left.
+    The expired records stay lost. `fail_on_data_loss=False` continues with the oldest record that is left. If reading starts at a
+    time, start at a later one, or at TRIM_HORIZON. A longer retention of the stream only keeps the remaining records for longer.
     """
 
 
@@ -269,9 +269,10 @@ class WireFormatError(ServiceError):
 
 class ThrottledError(ServiceError):
     """
-    The rate limit of the shard or the account was exceeded.
+    The rate limit of the shard, the account or the lease table was exceeded. Reading by polling and a producer repeat such a call
+    and do not raise this error. It comes from calls for a consumer of enhanced fan-out and from calls on a lease table.
 
-    Add shards, or let the other users of the stream make fewer calls.
+    Add shards, or let the other users of the stream make fewer calls. For a lease table, raise its capacity.
     """
 
     retryable = True
@@ -279,9 +280,11 @@ class ThrottledError(ServiceError):
 
 class UnavailableError(ServiceError):
     """
-    Kinesis failed (HTTP 5xx), could not be reached, or the connection broke.
+    Kinesis failed (HTTP 5xx), could not be reached, or the connection broke. With the code `NoProgress`, a shard returned only
+    empty pages for ten minutes, although it has not been read to its newest record.
 
-    Check the endpoint, the region, the network and the proxy. If these are right, start again later.
+    Check the endpoint, the region, the network and the proxy. If these are right, start again later. With `NoProgress` no record
+    is skipped: start again later, and ask AWS about the shard if the error comes again.
     """
 
     retryable = True

@@ -54,14 +54,14 @@ class AtTimestamp:
 
 @frozen
 class At:
-    """The cut before record *number*: this record is the first one after the cut."""
+    """Before record *number*: reading starts with this record."""
 
     number: int
     """The record's sequence number. Compare it, never compute with it."""
     skip: int = 0
     """
-    For starts only: how many of the aggregate's user records are before this cut too. Above 0 where another reader
-    stopped inside the aggregate.
+    For starts only: how many of the aggregate's first user records are left out. Above 0 where another reader stopped inside the
+    aggregate.
     """
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class At:
 
 @frozen
 class After:
-    """The cut after record *number*: this record is the last one before the cut."""
+    """After record *number*: reading starts with the next record. As an end: this record is the last one."""
 
     number: int
     """The record's sequence number. Compare it, never compute with it."""
@@ -81,7 +81,7 @@ class After:
 
 @frozen
 class ShardEnd:
-    """The cut after the last record of a closed shard."""
+    """After the last record of a closed shard."""
 
     def __str__(self) -> str:
         return "SHARD_END"

@@ -165,7 +165,7 @@ def test_refused(services: KeyServices, external_id: str | None, advice: str) ->
     assert "AccessDenied (status 403, request id request-1)" in message
     assert f"Allow the IAM action sts:AssumeRole on {READER}" in message
     assert advice in message
-    assert "Tried: keys: given by the user." in message
+    assert "[tried=keys: given by the user]" in message
     assert "wr0ng" not in message
     assert not caught.value.retryable
 

@@ -68,7 +68,7 @@ def test_no_instance() -> None:
     error = failure_of(InstanceProfile())
     assert isinstance(error, SourceUnavailableError)
     assert "a hop limit of 2" in str(error)
-    assert "Tried: iam-role: AWS_EC2_METADATA_DISABLED is true." in str(error)
+    assert "[tried=iam-role: AWS_EC2_METADATA_DISABLED is true]" in str(error)
 
 
 # Container

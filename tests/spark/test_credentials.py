@@ -234,7 +234,7 @@ def test_no_credentials(spark: SparkSession, emulator: Emulator, make_query: Mak
     ):
         assert tried in message
     query = make_query(options(emulator), schema="data binary")
-    with pytest.raises(Exception, match="Tried: env: AWS_ACCESS_KEY_ID is not set"):
+    with pytest.raises(Exception, match=r"\[tried=env: AWS_ACCESS_KEY_ID is not set"):
         query.start().process_all()
 
 

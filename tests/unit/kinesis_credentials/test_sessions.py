@@ -81,10 +81,10 @@ def test_no_credentials(aws_home: Path) -> None:
     with pytest.raises(NoCredentialsError) as caught:
         ensure_credentials(open_session(DefaultChain()))
     message = str(caught.value)
-    assert message.startswith("No AWS credentials were found. Tried: ")
+    assert message.startswith(f"No AWS credentials were found. {Advice.GIVE_CREDENTIALS.value} [tried=env: ")
+    assert "tried=env: " in caught.value.without_advice()
     assert "env: AWS_ACCESS_KEY_ID is not set" in message
     assert f"no keys of profile 'default' in {aws_home / 'credentials'}" in message
-    assert message.endswith(Advice.GIVE_CREDENTIALS.value)
     assert "iam-role: AWS_EC2_METADATA_DISABLED is true" in message
     assert str(pickle.loads(pickle.dumps(caught.value))) == message  # noqa: S301 - our own bytes
 

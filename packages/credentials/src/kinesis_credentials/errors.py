@@ -90,8 +90,9 @@ class NoCredentialsError(CredentialsError):
     def __init__(self, attempts: Sequence[Attempt], role_arn: str | None = None) -> None:
         role = f" to assume {role_arn} with" if role_arn else ""
         super().__init__(
-            f"No AWS credentials were found{role}. Tried: {list_attempts(attempts)}.",
+            f"No AWS credentials were found{role}.",
             advice=Advice.GIVE_CREDENTIALS,
+            tried=list_attempts(attempts),
         )
         self.attempts = tuple(attempts)
         self.role_arn = role_arn
@@ -117,8 +118,9 @@ class SourceFailedError(CredentialsError):
         attempts: Sequence[Attempt] = (),
         advice: Advices = (),
     ) -> None:
-        tried = f" Tried: {list_attempts(attempts)}." if attempts else ""
-        super().__init__(f"{what}{tried}", advice=advice)
+        super().__init__(what, advice=advice)
+        if attempts:
+            self.where["tried"] = list_attempts(attempts)
         self.code = code
         self.request_id = request_id
         self.attempts = tuple(attempts)

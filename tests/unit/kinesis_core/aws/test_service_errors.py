@@ -9,6 +9,8 @@ from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
 from kinesis_core.aws.service_errors import translate
 from kinesis_core.errors import ServiceError
+from kinesis_credentials import Advice
+from kinesis_credentials.errors import Attempt, NoCredentialsError as LackingCredentialsError
 from kinesis_credentials.failures import translate as translate_lookup
 
 WHERE = {"stream": "orders"}
@@ -44,6 +46,16 @@ def test_an_error_without_a_botocore_class_is_only_named() -> None:
     for translated in (translate("GetRecords", WHERE, wrapped), translate_lookup(wrapped, "assume-role")):
         assert "t0ken" not in str(translated)
         assert "ValueError" in str(translated)
+
+
+def test_the_sources_that_were_tried_come_after_the_advice() -> None:
+    """The list is long. It stays in the error of the call, also in a log."""
+    lacking = LackingCredentialsError([Attempt("env", "AWS_ACCESS_KEY_ID is not set")])
+    error = translate("GetRecords", WHERE, lacking)
+    assert str(error).endswith(
+        f"No AWS credentials were found. {Advice.GIVE_CREDENTIALS.value} [stream=orders tried=env: AWS_ACCESS_KEY_ID is not set]"
+    )
+    assert "tried=env: " in error.without_advice()
 
 
 def test_credentials_that_vanish_are_not_retried() -> None:

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from kinesis_core import InvalidRecordError, Producer, ProducerClosedError, ProducerSettings, PutError, Totals
+from kinesis_core import (
+    AccessDeniedError,
+    InvalidRecordError,
+    Producer,
+    ProducerClosedError,
+    ProducerSettings,
+    PutError,
+    Totals,
+)
 from kinesis_core.model import PutEntry, PutResponse
 from kinesis_core.termination import TERMINATION, Termination
 from support.fake_puts import FakePuts, FaultRates
@@ -238,6 +246,20 @@ def test_every_call_raises_the_failure() -> None:
     writing = producer(puts)
     writing.put(b"data")
     with pytest.raises(PutError, match="AccessDeniedException 1"):
+        writing.close()
+
+
+def test_a_failure_has_the_sources_of_credentials_that_were_tried() -> None:
+    """They are in the error of the call, and in that of the producer, after what to do."""
+
+    def without_credentials(_: object) -> None:
+        raise AccessDeniedError(
+            "There are no credentials.", "None", advice="Set a profile.", tried="env: not set"
+        )
+
+    writing = producer(FakePuts(before_put=without_credentials).create(1))
+    writing.put(b"data")
+    with pytest.raises(PutError, match=r"There are no credentials\. Set a profile\. \[tried=env: not set\]"):
         writing.close()
 
 

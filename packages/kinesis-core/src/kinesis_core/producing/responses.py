@@ -84,9 +84,7 @@ class ResponseHandler:
         is_unsure = error.retryable and not is_refused and error.code not in _NEVER_SENT
         for batch in request:
             batch.queue.complete(batch)
-            batch.state = batch.state.after_failure(
-                error.code, (error.what, *error.advice), is_unsure=is_unsure
-            )
+            batch.state = batch.state.after_failure(error.code, _reasons(error), is_unsure=is_unsure)
         self._adjust(request, request, now_s, is_throttled=is_throttled)
         self._retry(request, () if error.retryable or may_pass else request, now_s)
 
@@ -191,10 +189,14 @@ class ResponseHandler:
         if self.accumulator.failure is not None:
             return
         for batch in lost:
-            batch.state = batch.state.after_failure(
-                error.code, (error.what, *error.advice), is_unsure=are_sent
-            )
+            batch.state = batch.state.after_failure(error.code, _reasons(error), is_unsure=are_sent)
         self._fail(lost, "the shards that they belong to cannot be listed")
+
+
+def _reasons(error: ServiceError) -> tuple[Advice | str, ...]:
+    """Return what the error of the producer says of *error*: also which sources of credentials were tried."""
+    tried = error.where.get("tried")
+    return (error.what, *error.advice, *((f"[tried={tried}]",) if tried else ()))
 
 
 def _split(batch: ShardBatch, results: Sequence[PutResult]) -> tuple[ShardBatch | None, ShardBatch | None]:

@@ -20,7 +20,7 @@ from kinesis_core.model.entry_columns import (
     join_entries,
     pick_entries,
 )
-from kinesis_core.model.offsets import Estimate, Offset, ShardOffset, StreamOffset
+from kinesis_core.model.offsets import OFFSET_VERSION, Estimate, Offset, ShardOffset, StreamOffset
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult, WrittenResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
@@ -91,6 +91,7 @@ __all__ = [
     "MAX_PUT_RECORDS",
     "MIN_RETENTION_HOURS",
     "NativeEntries",
+    "OFFSET_VERSION",
     "Offset",
     "OneStreamStart",
     "Page",

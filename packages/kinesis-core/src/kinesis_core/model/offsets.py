@@ -46,7 +46,7 @@ class Estimate:
     """Milliseconds between the arrival of the first record and the plan; None when Kinesis reports no arrival time."""
 
 
-VERSION = 1
+OFFSET_VERSION = 1
 
 FIELDS = frozenset({"version", "streams"})
 STREAM_FIELDS = frozenset({"created", "retention", "shards"})
@@ -186,7 +186,7 @@ class Offset:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON-ready form. Equal offsets give equal text, because Spark compares the texts."""
         return {
-            "version": VERSION,
+            "version": OFFSET_VERSION,
             "streams": {name: _stream_to_json(stream) for name, stream in sorted(self.streams.items())},
         }
 
@@ -199,9 +199,9 @@ class Offset:
             OffsetError: It has another version or an unknown field, or is damaged. The message names the part.
         """
         version = value.get("version") if isinstance(value, dict) else None
-        if type(version) is not int or version != VERSION:  # true and 1.0 equal 1 as well
+        if type(version) is not int or version != OFFSET_VERSION:  # true and 1.0 equal 1 as well
             raise OffsetError(
-                f"The saved offset has version {_show(version)}; this release reads version {VERSION}. Use the release that wrote it, or begin anew.",
+                f"The saved offset has version {_show(version)}; this release reads version {OFFSET_VERSION}. Use the release that wrote it, or begin anew.",
                 advice=Advice.START_ANEW,
             )
         unknown = _unknown_field(value)

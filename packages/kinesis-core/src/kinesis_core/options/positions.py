@@ -11,6 +11,7 @@ from attrs import evolve
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
+    OFFSET_VERSION,
     After,
     At,
     AtTimestamp,
@@ -25,7 +26,6 @@ from kinesis_core.model import (
     StartingPosition,
     TrimHorizon,
 )
-from kinesis_core.model.offsets import VERSION
 from kinesis_core.options.foreign import (
     Document,
     is_application,
@@ -164,7 +164,7 @@ def _refuse_saved_offset(document: Document) -> None:
     version = document.get("version", "")
     if version is None or isinstance(version, (int, float)):
         raise OffsetError(
-            f"The text is a saved offset (version {json.dumps(version)}; this release reads version {VERSION}), not a position.",
+            f"The text is a saved offset (version {json.dumps(version)}; this release reads version {OFFSET_VERSION}), not a position.",
             advice=Advice.GIVE_POSITION,
         )
 

@@ -183,7 +183,7 @@ def test_records_that_do_not_fit(kinesis: CommandLine, emulator: Emulator, creat
     emulator.put(source, b"b")
     number = emulator.records(source)[1].sequence_number
     ran = kinesis("copy", source, destination, status=3)
-    assert f"record {number} of shardId-000000000000 has 1200001 bytes" in ran.err
+    assert f"record {number} of shardId-000000000000 has 1172 KiB" in ran.err
     assert ran.err.splitlines()[-1] == f"2 records copied to {destination}, 1 not written"
     assert "secret" not in ran.err
     assert data_of(emulator, destination) == [b"a", b"b"]

@@ -269,7 +269,7 @@ def test_the_largest_records_are_written(emulator: Emulator) -> None:
     emulator.create_stream("large", max_record_kib=10_240)
     with open_producer(emulator, "large") as producer:
         producer.put_columns([bytes(10 * 1024 * 1024 - 3)] * 3, ["key"] * 3)
-        with pytest.raises(ValueError, match="has 10485761 bytes of data and partition key"):
+        with pytest.raises(ValueError, match="has 10241 KiB of data and partition key"):
             producer.put(bytes(10 * 1024 * 1024 - 2), "key")
     assert [len(record.data) for record in emulator.records("large")] == [10 * 1024 * 1024 - 3] * 3
 

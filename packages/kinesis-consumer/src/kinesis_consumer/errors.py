@@ -5,7 +5,7 @@ The errors of consumer groups, in addition to the errors of `kinesis_core`.
     ├── LeaseLostError              the lease was lost before the commit, or this is unknown
     ├── HandlerError                a handler failed in all attempts
     ├── WorkerNameInUseError        another process has the name of this worker
-    └── GroupStateError             the table has what this worker cannot work with
+    └── GroupStateError             this worker cannot use the leases in the store
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LeaseLostError(KinesisError):
 
 class HandlerError(KinesisError):
     """
-    A handler failed for a batch, even after all retries. This worker stops. The other workers continue. The batch is not committed,
+    A handler failed for a batch, even after all retries. This worker fails. The other workers continue. The batch is not committed,
     unless the handler committed it.
 
     Correct the handler, or give an `on_failure`, and start this worker again. Until then the next worker that reads the shard gets
@@ -65,8 +65,8 @@ class HandlerError(KinesisError):
 
 class GroupStateError(KinesisError):
     """
-    This worker cannot use the table of leases. The table has leases of other streams, is used by workers of a KCL before 3.5, or
-    was written by a newer version of this package or of the KCL.
+    This worker cannot use the leases in the store. They are of other streams, workers of a KCL before 3.5 use them, or a newer
+    version of this package or of the KCL wrote them.
 
     Follow the advice in the message.
     """

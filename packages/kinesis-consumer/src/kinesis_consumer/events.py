@@ -118,7 +118,7 @@ _LEASES = (
         "lease.malformed",
         "WARNING",
         "worker",
-        "An item of the table should be a lease and cannot be read, so no worker reads the shard. Correct or delete it.",
+        "An item of the store should be a lease and cannot be read, so no worker reads the shard. Correct or delete it.",
         _LEASE,
         example="lease.malformed lease=shardId-000000000000",
     ),
@@ -201,7 +201,7 @@ _LEASES = (
         "stream.ignored",
         "WARNING",
         "worker",
-        "The table has leases of a stream that this worker was not opened with. Only workers that name the stream read it. Name the "
+        "The store has leases of a stream that this worker was not opened with. Only workers that name the stream read it. Name the "
         "same streams in all workers of the group, or delete the leases of a stream that the group should "
         "not read. Logged once for each stream.",
         {"stream": "the stream's id in leases: account, name and creation time", **_WORKER},
@@ -213,7 +213,7 @@ _LEASES = (
         "worker",
         "A subscription of enhanced fan-out failed. The shard is polled until the next subscription, which is made after a "
         "pause. There is one line for failures in a row with the same code.",
-        {"shard": "", "consumer": "the consumer's ARN", **_FAILURE},
+        {"shard": "", "consumer": "the registered consumer's ARN", **_FAILURE},
         example="subscription.failed shard=shardId-000000000000 consumer=arn:aws:kinesis:... code=ResourceInUseException reason=...",
     ),
 )
@@ -242,7 +242,7 @@ _COORDINATION = (
         "file.created",
         "INFO",
         "worker",
-        "The table of leases was missing in the file of SQLite, and was created.",
+        "The store in the SQLite file was missing, and was created.",
         {"file": "the path of the file"},
         example="file.created file=/var/lib/billing/leases.db",
     ),

@@ -34,31 +34,31 @@ from kinesis_credentials import CredentialSpec
 @define(eq=False)
 class ConsumerGroup:
     """
-    One worker of a consumer group. All workers of the group share the shards of the streams.
+    One worker of a consumer group. Create it with `ConsumerGroup.open`. All workers of the group share the shards of the streams.
 
         with ConsumerGroup.open("orders", application="billing") as group:
             for batch in group:
                 print(batch.shard_id, [record.data for record in batch.records()])
                 batch.commit()
 
-    Open one in each process. Threads may share it. Its methods and its errors concern this worker only: when it ends, the other
-    workers read its shards. Each record is delivered at least once: a batch that is not committed is delivered again.
+    Open one in each process. Threads may share it. Its methods and its errors concern this worker only: if it stops or fails, the
+    other workers read its shards. Each record is delivered at least once: a batch that is not committed is delivered again.
 
     The worker takes leases once the `with` block starts, and releases them at the end of the block. On SIGTERM, each
-    `ConsumerGroup` of the process finishes its current batches and ends its iterations. This requires that the `with` block of
+    `ConsumerGroup` of the process finishes its current batches and stops its iterations. This requires that the `with` block of
     one of them started in the main thread, and that the program does not handle SIGTERM itself.
 
-    Iterations and `run` raise the error that ended this worker. `open`, `run` and `Batch.commit` have further errors.
+    If this worker fails, iterations and `run` raise the error. `open`, `run` and `Batch.commit` have further errors.
 
     Raises:
         DataLossError: Records expired before they were read (unless `fail_on_data_loss` of `GroupSettings` is off).
         StreamNotFoundError, StreamRecreatedError: A stream was deleted, or deleted and created again.
         WorkerNameInUseError: Another running process has the name of this worker.
-        GroupStateError: The table of leases was changed so that this worker cannot use it.
-        ServiceError: AWS or the store of leases refuses a call, and a retry would not help.
+        GroupStateError: The leases in the store were changed so that this worker cannot use them.
+        ServiceError: AWS or the store refuses a call, and a retry would not help.
 
     Attributes:
-        application: The name of the group.
+        application: The name of the group: the argument *application* of `open`.
         worker: The name of this worker.
     """
 
@@ -92,18 +92,18 @@ class ConsumerGroup:
         worker: str | None = None,
     ) -> ConsumerGroup:
         """
-        Return this process's worker of the group *application*. The streams and the table of leases are verified first.
+        Return this process's worker of the group *application*. The streams and the store of its leases are verified first.
 
-        `open` waits up to half a minute for throttles and outages to end. If the table of leases does not exist, `open` creates it,
-        and waits up to 900 s for it. If the consumer does not exist, `open` registers it, and waits up to 60 s. The worker takes no
-        lease before the `with` block starts.
+        `open` waits up to half a minute for throttles and outages to end. If the store does not exist, `open` creates it, and waits up
+        to 900 s for it. If *consumer* does not exist, `open` registers it, and waits up to 60 s. The worker takes no lease before
+        the `with` block starts.
 
         *streams*: one stream or several, each by name or ARN. All workers of a group must name the same streams. A group that
         started with several streams can change them later. A group that started with one stream cannot: the keys of its leases are
         shard ids without a stream.
         *application*: the name of the group: 3 to 255 of the characters a-z, A-Z, 0-9, '_', '-' and '.'.
-        *leases*: where the group keeps its leases: `DynamoLeases()`, `SqliteLeases(path)`, `MemoryLeases()`, or the path of an
-        SQLite file. The default is the DynamoDB table that has the name of the application, as with the KCL.
+        *leases*: the store, where the group keeps its leases: `DynamoLeases()`, `SqliteLeases(path)`, `MemoryLeases()`, or the path
+        of an SQLite file. The default is the lease table in DynamoDB that has the name of the application, as with the KCL.
         *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
         *endpoint_url*: the URL of Kinesis. The default is what botocore finds.
         *credentials*: the default is what botocore finds.
@@ -111,24 +111,24 @@ class ConsumerGroup:
         *start*: where a new group starts: "LATEST", "TRIM_HORIZON", a time in the past such as
         "AT_TIMESTAMP 2026-01-31T09:00:00Z", or `Latest()`, `TrimHorizon()` or `AtTimestamp(...)` of kinesis_core. Later starts
         continue from the leases.
-        *consumer*: the name of the consumer for enhanced fan-out. It is registered if it does not exist, and never removed. For a single
-        stream it may be an ARN. All workers of a group must name the same consumer. By default the worker polls.
+        *consumer*: the name of a registered consumer, for enhanced fan-out. It is registered if it does not exist, and never
+        removed. For a single stream it may be an ARN. All workers of a group must name the same one. By default the worker polls.
         *settings*: the settings of this worker. `GroupSettings` says which ones must be equal in all workers.
         *callbacks*: functions that this worker calls when it gains or loses a shard, and with measurements.
         *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each worker.
         The name of a killed process can be used again: `open` then waits up to one lease duration.
 
         Raises:
-            OptionError: An argument is malformed, a stream is given twice, or the consumer belongs to another stream.
-            TableLayoutError: The DynamoDB table of this name is not a table of leases.
+            OptionError: An argument is malformed, a stream is given twice, or the registered consumer belongs to another stream.
+            TableLayoutError: The DynamoDB table of this name is not a lease table.
             CredentialsError: No credentials or no region were found.
-            StreamNotFoundError: A stream or the consumer does not exist.
+            StreamNotFoundError: A stream or the registered consumer does not exist.
             StreamRecreatedError: A stream was deleted and created again. The leases are of the earlier stream.
             WorkerNameInUseError: Another running process has the name *worker*.
-            GroupStateError: The leases in the table do not fit *streams*, a newer version wrote them, or workers of a KCL before 3.5 use
-                the table.
+            GroupStateError: The leases in the store do not fit *streams*, a newer version wrote them, or workers of a KCL before 3.5
+                use the lease table.
             AccessDeniedError: A call is not allowed. The message names the IAM action.
-            ServiceError: AWS cannot be reached, or refuses a call, or the table or the consumer is not ready in time.
+            ServiceError: AWS cannot be reached, or refuses a call, or the lease table or the registered consumer is not ready in time.
         """
         verify_worker(worker)
         name = worker or f"{platform.node()}:{uuid.uuid4()}"
@@ -170,10 +170,10 @@ class ConsumerGroup:
     @in_words_of_groups()
     def __next__(self) -> Batch:
         """
-        Wait for the next batch of any shard, and return it. The iteration ends after `stop`, `close` and SIGTERM.
+        Wait for the next batch of any shard, and return it. The iteration stops after `stop`, `close` and SIGTERM.
 
         Raises:
-            KinesisError: An error ended this worker: see `ConsumerGroup`.
+            KinesisError: This worker failed: see `ConsumerGroup`.
         """
         return next(self._arrivals)
 
@@ -211,14 +211,14 @@ class ConsumerGroup:
         *handler*: a function. Its argument is a `Batch`, or with `each="record"` a `UserRecord` of kinesis_core.
         *threads*: how many threads call the handler. They handle several shards at once, each shard in order.
         *retries*: how often the handler is called again after an exception, each time after a pause. Then *on_failure* decides.
-        *on_failure*: "stop" stops this worker, and `run` raises a `HandlerError`. The next worker that reads the shard gets the same
-        batch. `SendTo("orders-dead")` writes the batch or record to another stream. Any other function is called with the batch or
+        *on_failure*: with "stop" this worker fails: `run` raises a `HandlerError`. The next worker that reads the shard gets the
+        same batch. `SendTo("orders-dead")` writes the batch or record to another stream. Any other function is called with the batch or
         record, and the exception. After `SendTo` or the function returns, the records count as processed.
 
         Raises:
             OptionError: An argument is malformed.
             HandlerError: The handler failed in all attempts, and *on_failure* is "stop", or failed too.
-            KinesisError: Another error ended this worker: see `ConsumerGroup`.
+            KinesisError: This worker failed for another reason: see `ConsumerGroup`.
         """
         run = Run(self._threads, handler, Handling(retries, on_failure, each))
         run.in_threads(Arrivals(self._threads, warns=False), threads)  # they may take as long as they need
@@ -241,7 +241,7 @@ class ConsumerGroup:
 
     def stop(self) -> None:
         """
-        End the iterations and `run` of this worker after their current batches. Call it in any thread, or in a handler.
+        Stop the iterations and `run` of this worker after their current batches. Call it in any thread, or in a handler.
 
         The leases of the current batches are kept until `close`, so that they can be committed. The other leases are released.
         """

@@ -17,7 +17,7 @@ from kinesis_core.clock import SteadyClock
 
 
 class LeaseStore(Protocol):
-    """A place for the leases of groups."""
+    """A store: the place of the leases of groups."""
 
     def open(self, application: str, connection: Connection) -> ItemTable:
         """

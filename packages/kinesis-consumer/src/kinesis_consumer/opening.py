@@ -202,7 +202,7 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
     if isinstance(position, (TrimHorizon, Latest, AtTimestamp)):
         return position
     if isinstance(start, str) and start.lstrip().startswith("{"):
-        hint = "Positions by shard belong in the table of leases."
+        hint = "Positions by shard belong in the leases."
     domain = "LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z"
     raise refused("start", domain, start, hint)
 

@@ -46,7 +46,7 @@ class GroupSettings:
     fetch_interval_s: float = field(default=1.0, validator=_within(0.2, 3600))
     """Time between two reads of a shard at its tip. A shard with more records is read at once."""
     max_fetch_rate_bytes: float = field(default=float(SHARD_RATE_BYTES), validator=_within(1, float("inf")))
-    """Maximum bytes a second read from one shard. The default is the quota that all polling consumers of a shard share."""
+    """Maximum bytes a second read from one shard. The default is the quota that all polling readers of a shard share."""
     max_batch_records: int = field(default=10_000, validator=_within(1, 1_000_000, int))
     """Maximum number of records in a batch. An aggregate counts as one."""
     max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB, int))
@@ -67,6 +67,6 @@ class GroupSettings:
     """
     fail_on_data_loss: bool = field(default=True, validator=_check_bool)
     """
-    Whether the worker ends with a `DataLossError` if records expired before they were read. If false, it logs the loss, and continues
+    Whether the worker fails with a `DataLossError` if records expired before they were read. If false, it logs the loss, and continues
     with the oldest record that is left.
     """

@@ -116,7 +116,8 @@ class ArrowForms(ABC):
 @frozen
 class Batch(ArrowForms):
     """
-    A part of a stream: what `Stream.read` returns and `Stream.follow` yields. `kinesis_consumer.Batch` is another class.
+    A part of a stream: what `Stream.read` returns and `Stream.follow` yields. You do not create it. `kinesis_consumer.Batch` is
+    another class.
 
     Its start and end are fixed before any record is read. So a second call of `records` yields the same records. Each call reads
     them from Kinesis, page by page.

@@ -18,7 +18,7 @@ The errors of the core: one class for each situation that a caller can act on.
         ├── AccessDeniedError
         ├── InvalidRequestError
         ├── IteratorExpiredError        get a new iterator and continue
-        ├── ResourceInUseError          another subscription or consumer holds the resource
+        ├── ResourceInUseError          another subscription or registered consumer holds the resource
         ├── DryRunSucceededError        the call is allowed
         ├── WireFormatError             the endpoint does not speak CBOR
         ├── StreamNotReadyError         retryable
@@ -202,7 +202,7 @@ class ServiceError(KinesisError):
 
 class StreamNotFoundError(ServiceError):
     """
-    The stream, or the shard or consumer in it, does not exist.
+    The stream, or the shard or registered consumer in it, does not exist.
 
     Check the name or ARN, the region, the account and the endpoint.
     """
@@ -248,8 +248,8 @@ class IteratorExpiredError(ServiceError):
 
 class ResourceInUseError(ServiceError):
     """
-    The resource is in use. The last subscription to the shard was less than 5 seconds ago, or the consumer or table is being
-    created or deleted, or its name is taken.
+    The resource is in use. The last subscription to the shard was less than 5 seconds ago, or the registered consumer or table
+    is being created or deleted, or its name is taken.
 
     Wait for it, or choose another consumer or table.
     """
@@ -270,7 +270,7 @@ class WireFormatError(ServiceError):
 class ThrottledError(ServiceError):
     """
     The rate limit of the shard, the account or the lease table was exceeded. Reading by polling and a producer repeat such a call
-    and do not raise this error. It comes from calls for a consumer of enhanced fan-out and from calls on a lease table.
+    and do not raise this error. It comes from calls for a registered consumer and from calls on a lease table.
 
     Add shards, or let the other users of the stream make fewer calls. For a lease table, raise its capacity.
     """

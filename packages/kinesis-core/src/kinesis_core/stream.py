@@ -52,7 +52,7 @@ _THREADS = 64
 @define
 class Stream:
     """
-    One stream to read from. Threads may share it. As a context manager it closes itself.
+    One stream to read from. Create it with `Stream.open`. Threads may share it. As a context manager it closes itself.
 
         stream = Stream.open("orders")
         batch = stream.read("TRIM_HORIZON")
@@ -102,20 +102,20 @@ class Stream:
         *credentials*: the default is what botocore finds.
         *plan*: how `read` and `follow` find the ends of batches.
         *read*: how `Batch.records` reads.
-        If records are lost, `read`, `follow` and `Batch.records` raise a `DataLossError`. With both
-        `plan=PlanSettings(fail_on_data_loss=False)` and `read=ReadSettings(fail_on_data_loss=False)` they log the loss and continue.
-        *consumer*: the name or ARN of a consumer. Batches are then read by enhanced fan-out. A consumer that is given by name is
-        registered if it does not exist, and `close` removes it, unless *keep_consumer* is set. A consumer that is given by ARN must
-        exist, and is kept.
+        If records are lost, `PlanSettings.fail_on_data_loss` decides whether `read` and `follow` raise a `DataLossError`.
+        `ReadSettings.fail_on_data_loss` decides whether `Batch.records` raises it. To log any loss and continue, set both to False.
+        *consumer*: the name or ARN of a registered consumer. Batches are then read by enhanced fan-out. A consumer that is given by
+        name is registered if it does not exist, and `close` removes it, unless *keep_consumer* is set. A consumer that is given by
+        ARN must exist, and is kept.
         *fan_out*: settings of enhanced fan-out.
         *dynamodb_endpoint_url*: the URL of DynamoDB, which is called only for a `KclApplication`. The default is what botocore finds.
         *wire_format*: the format of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
 
         Raises:
             CredentialsError: No credentials or no region are found.
-            OptionError: *name_or_arn* is neither a name nor an ARN, the consumer belongs to another stream, or HTTP/2 or CBOR is
-                not installed.
-            StreamNotFoundError: The stream or the consumer does not exist.
+            OptionError: *name_or_arn* is neither a name nor an ARN, the registered consumer belongs to another stream, or HTTP/2 or
+                CBOR is not installed.
+            StreamNotFoundError: The stream or the registered consumer does not exist.
             ServiceError: Kinesis cannot be reached, or access is denied.
         """
         connection = Connection.to_stream(
@@ -140,7 +140,7 @@ class Stream:
         return stream
 
     def close(self) -> None:
-        """Remove the consumer, if it was given by name, and *keep_consumer* is not set. Later reads poll. Idempotent."""
+        """Remove the registered consumer, if it was given by name without *keep_consumer*. Later reads poll. Idempotent."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()
@@ -176,17 +176,23 @@ class Stream:
         `read` only finds where the batch ends in each shard. The records are read from Kinesis while you iterate over
         `Batch.records()`, page by page.
 
-        A position is text or a value:
+        *start* and *end* are each text or a value:
 
-        * "TRIM_HORIZON" or `TrimHorizon()`, only as *start*: the oldest record, without records that expire within five minutes.
-        * "LATEST" or `Latest()`: the tip of each shard at this moment.
-        * "AT_TIMESTAMP 2026-01-31T09:00:00Z" or `AtTimestamp(epoch_ms)`: before the records that arrived at this time or later.
-        * '{"shardId-000000000000": {"AFTER": "4966..."}}' or `PerShard({...})`: a position for each shard.
-        * '{"kclApplication": "billing"}' or `KclApplication("billing")`, only as *start*: the checkpoints of a KCL application.
-        * The `offset` of another batch, only as *start*: the end of that batch.
+        * "LATEST" or `Latest()`: the tip of each shard at this moment. As *end*: all records that are in the stream now. As *start*:
+          only later records.
+        * "AT_TIMESTAMP 2026-01-31T09:00:00Z" or `AtTimestamp(epoch_ms)`. As *start*: the records that arrived at this time or later.
+          As *end*: the records that arrived before this time.
+        * '{"shardId-000000000000": {"AFTER": "4966..."}}' or `PerShard({...})`: a position for each shard. As *start*: the records
+          after this one. As *end*: this record is the last one. With "AT" instead, *start* includes this record, and *end* does not.
 
-        A read from a time has all records since then, or raises an error. With `PlanSettings(fail_on_data_loss=False)` in
-        `Stream.open`, it has the records that are left, and logs `start.expired`.
+        Only *start* can also be:
+
+        * "TRIM_HORIZON" or `TrimHorizon()`: the oldest record, without records that expire within five minutes.
+        * '{"kclApplication": "billing"}' or `KclApplication("billing")`: the checkpoints of a KCL application.
+        * The `offset` of another batch: the end of that batch.
+
+        A read from a time has all records since then, or raises a `DataLossError`. With `PlanSettings(fail_on_data_loss=False)`,
+        it starts at the oldest record that is left, and logs `start.expired`.
 
         If *start* is after *end* in some shards, the batch has no records of these shards. If this is so in all shards, it is an
         `OptionError`, unless *start* is a saved offset: then the batch is empty.
@@ -223,8 +229,8 @@ class Stream:
         that arrived before this time are in a batch. Without *until*, `follow` never ends by itself.
 
         To continue after a restart, save the `offset` of each batch after you have processed it, and pass the last one as *start*.
-        After hours without records a batch may be empty: save its offset as well. The records of a child shard come in a later batch
-        than the records of its parents.
+        If no record arrives for hours, `follow` yields an empty batch. Save its offset too. The records of a child shard come in a
+        later batch than the records of its parents.
 
         Raises:
             OptionError, OffsetError, DataLossError, ServiceError: As in `read`.

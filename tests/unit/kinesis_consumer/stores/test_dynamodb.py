@@ -221,7 +221,7 @@ def test_a_table_of_an_older_kcl(endpoint_url: str) -> None:
 
 @pytest.mark.tests
 def test_a_table_with_another_key(endpoint_url: str) -> None:
-    """It is no table of leases."""
+    """It is no lease table."""
     leases = open_dynamo_table(endpoint_url, "dynamo-state")
     key = {"AttributeName": "key"}
     leases.client.client.create_table(

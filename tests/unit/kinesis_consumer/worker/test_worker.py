@@ -269,7 +269,7 @@ def test_a_commit_of_which_nobody_knows(caplog: pytest.LogCaptureFixture) -> Non
     """The error says that the batch may be committed, each time, and the log says it for those who run a handler."""
     _, shard, batch = batch_in_hand()
     shard.table.hook = lambda: "lose"
-    assert "may be committed: the store of leases did not respond" in str(commit_in_vain(batch))
+    assert "may be committed: the store did not respond" in str(commit_in_vain(batch))
     assert [line for line in caplog.messages if line.startswith("batch.unconfirmed")]
 
 

@@ -46,7 +46,8 @@ class BatchOwner(Protocol):
 @define(eq=False)
 class Batch(ArrowForms):
     """
-    A part of one shard that a consumer group delivers. If it is delivered again, it has the same records and the same id.
+    A part of one shard that a consumer group delivers. You do not create it. If it is delivered again, it has the same records and
+    the same id.
 
     Its end is fixed in the lease before its first delivery. `kinesis_core.Batch` is another class: what `Stream.read` returns.
 
@@ -55,8 +56,9 @@ class Batch(ArrowForms):
         stream: The stream's name, even if it was given by its ARN. The ARN if two streams of the group have the same name.
         shard_id: The shard of all its records.
         size_bytes: The number of bytes in the data of its records.
-        start: The first record, as the lease has it.
-        end: The last record, as the lease has it.
+        start: The first record: `start.number` is its sequence number. `start.sub_sequence_number` says how many of its user
+            records are left out.
+        end: The last record: `end.number` is its sequence number. `end.sub_sequence_number` is the index of its last user record.
         is_committed: Whether the batch is committed.
         may_be_committed: Whether a commit failed, and nobody knows whether it was written.
     """
@@ -64,7 +66,6 @@ class Batch(ArrowForms):
     _ARROW: ClassVar[str] = "'kinesis-consumer[arrow]'"
     id: BatchId
     start: LeaseCheckpoint
-    """Its sub-sequence number says how many user records of the first record are left out."""
     end: LeaseCheckpoint
     size_bytes: int
     _pages: Sequence[ShardPage]

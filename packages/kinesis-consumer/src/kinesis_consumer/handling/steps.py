@@ -85,7 +85,7 @@ class Handling:
         For a batch or record the caller calls the handler, and sends the exception that it raised, or None. A pause may end early.
 
         Raises:
-            HandlerError: The handler failed in all attempts, and so the worker stops.
+            HandlerError: The handler failed in all attempts, and so the worker fails.
         """
         units: Iterable[Unit] = batch.records() if self.each == "record" else (batch,)
         for unit in units:

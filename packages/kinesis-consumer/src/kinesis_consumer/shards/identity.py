@@ -84,12 +84,12 @@ def verify_naming(leases: Collection[Lease], *, named: bool) -> None:
     if len(others) < len(leases):
         fitting = min(lease.key for lease in leases if lease.key not in others)
         raise GroupStateError(
-            f"The table has leases of a group with one stream and of a group with several, such as {min(fitting, others[0])} and "
+            f"The store has leases of a group with one stream and of a group with several, such as {min(fitting, others[0])} and "
             f"{max(fitting, others[0])}. Nobody knows which of them count. Stop all workers, and delete the leases of one kind."
         )
     if named:
         raise GroupStateError(
-            f"The table has the leases of a group with one stream, such as {others[0]}. But this worker is opened with several "
+            f"The store has the leases of a group with one stream, such as {others[0]}. But this worker is opened with several "
             "streams, and then the keys of leases name the stream. Open it with its one stream, and a group with another application "
             "name for each further stream. To read all of them in one group, stop all workers of this group. Then open a group with another application name, and "
             "with `start` at a time before the stop. It delivers the records since then again."

@@ -77,7 +77,7 @@ _KINDS = (
         "SQLITE_ERROR",
         "no such table",
         ServiceError,
-        "It has no table of leases: it was deleted or replaced while in use, or never prepared. Restart the workers.",
+        "It holds no leases: it was deleted or replaced while in use, or never prepared. Restart the workers.",
     ),
 )
 _OTHER = _Kind("SQLITE_ERROR", "", ServiceError, "See https://www.sqlite.org/rescode.html")

@@ -37,7 +37,7 @@ class Callbacks:
     """
     Functions that the threads of this worker call. They must return soon, because renewals of leases may wait for them.
 
-    If one of them raises an exception, this worker ends with it.
+    If one of them raises an exception, this worker fails with it.
     """
 
     lease_gained: LeaseCallback = field(default=_nothing, validator=_check_callable)
@@ -45,7 +45,10 @@ class Callbacks:
     hand_over_requested: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """Another worker waits for the shard. Commit the current batch soon: after `hand_over_timeout_s` the lease is released."""
     lease_lost: LeaseCallback = field(default=_nothing, validator=_check_callable)
-    """Another worker has the shard, or will soon. The current batch cannot be committed."""
+    """
+    This worker no longer reads the shard, for any reason: it released the lease, another worker has it, or it expired. The log
+    separates these: `lease.released` and `lease.lost`. The current batch cannot be committed.
+    """
     shard_ended: LeaseCallback = field(default=_nothing, validator=_check_callable)
     """All records of the closed shard are committed."""
     metric: MetricCallback = field(default=_nothing, validator=_check_callable)

@@ -248,7 +248,7 @@ class Worker:
 
 def _lost(batch: Batch, reason: str, may_be_committed: bool) -> LeaseLostError:
     fate = (
-        f"may be committed: the store of leases did not respond, and then the lease was lost ({reason}). It is delivered again if it is "
+        f"may be committed: the store did not respond, and then the lease was lost ({reason}). It is delivered again if it is "
         "not committed, and never again if it is"
         if may_be_committed
         else f"is not committed, and is delivered again: {reason}"

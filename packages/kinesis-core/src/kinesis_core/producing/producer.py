@@ -38,15 +38,16 @@ _FEWEST_COLUMN_ROWS = 32
 
 class Producer:
     """
-    Writes records to one stream. Threads may share it. As a context manager it flushes and closes at the end.
+    Writes records to one stream. Create it with `Producer.open`. Threads may share it. As a context manager it flushes and closes
+    at the end.
 
         with Producer.open("orders") as producer:
             producer.put(b"data", partition_key="customer-1")
             producer.flush()
 
     Each record is written at least once. Records of one partition key may be stored in another order than they were put, because
-    PutRecords keeps no order. After a `PutError` a producer accepts no more records. Records that were put since the last flush may
-    or may not be in the stream.
+    PutRecords keeps no order. After a `PutError` a producer accepts no more records, and each record since the last flush may or
+    may not be in the stream. Open a new producer, and put these records again.
 
     A producer that is not closed writes its records when it is garbage-collected, when the program ends, and at SIGTERM. Errors are
     then only logged. At SIGTERM this works only if the producer was opened in the main thread, and the program does not handle

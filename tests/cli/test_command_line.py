@@ -239,7 +239,7 @@ def test_no_region(kinesis: CommandLine) -> None:
 def test_a_wrong_region(kinesis: CommandLine) -> None:
     """A text that cannot be a region is an error of usage."""
     ran = kinesis("shards", "orders", "--region", "us east", status=2)
-    assert "'us east' is not an AWS region. Set --region (such as 'eu-west-1')" in ran.err
+    assert "'us east' is not an AWS region. Use a name such as eu-west-1." in ran.err
 
 
 @pytest.mark.everything
@@ -288,4 +288,4 @@ def test_errors_have_the_words_of_the_command(
         "Register it first, or give --efo a name: the command registers a consumer of that name." in ran.err
     )
     ran = kinesis("doctor", f"not-{stream}", status=3)
-    assert "Check the stream, region and account (or --endpoint-url)." in ran.text
+    assert "Check the stream's name or ARN, the region, the account and --endpoint-url." in ran.text

@@ -91,7 +91,7 @@ def test_lines_that_cannot_be_written(kinesis: CommandLine, emulator: Emulator, 
     assert "secret" not in ran.err
     *_, last = ran.err.splitlines()
     assert last == f"2 records written to {stream}, 4 not written (lines 2, 3, 4, 5)"
-    assert "line 4 has 1025 KiB of data and partition key" in ran.err
+    assert "line 4 has 1025 KiB (data and partition key)" in ran.err
     assert "line 5 has a wrong partition key: it has 300 characters; Kinesis accepts 1 to 256" in ran.err
 
 

@@ -180,7 +180,7 @@ def test_errors_travel(error: type[KinesisError]) -> None:
     sent.advice, sent.where, sent.words = (Advice.CHECK_STREAM, "Or wait."), {"stream": "orders"}, SPARK
     came = pickle.loads(pickle.dumps(sent))  # noqa: S301 # our own
     assert str(came).endswith(
-        "Check streamName or streamARN, region and account (or endpointUrl). Or wait. [stream=orders]"
+        "Check streamName or streamARN, the region, the account and endpointUrl. Or wait. [stream=orders]"
     )
     assert (type(came), str(came)) == (error, str(sent))
     assert {**vars(came), "words": SPARK} == vars(sent)
@@ -192,9 +192,7 @@ def test_an_error_speaks_the_words_of_the_command_line(
     """It is one line."""
     error = KinesisError("There is\nno such stream.", advice=Advice.CHECK_STREAM, stream="orders")
     assert run_with(monkeypatch, error) == Status.FAILED
-    shown = (
-        "There is no such stream. Check the stream, region and account (or --endpoint-url). [stream=orders]"
-    )
+    shown = "There is no such stream. Check the stream's name or ARN, the region, the account and --endpoint-url. [stream=orders]"
     assert capsys.readouterr().err == f"kinesis tail: {shown}\n"
 
 

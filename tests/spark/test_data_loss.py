@@ -139,7 +139,10 @@ def test_the_way_out_of_a_batch_that_has_left_in_part(
 
     query = make_query(stream.options(startingPosition="TRIM_HORIZON", trimHorizonMargin="0"), each=later)
     for _ in range(2):
-        with pytest.raises(Exception, match="failOnDataLoss=false reads the records that are left"):
+        with pytest.raises(
+            Exception,
+            match="To read the records that are left and skip the others for good, set failOnDataLoss=false",
+        ):
             query.start(availableNow=True).finish()
     query.options["failOnDataLoss"] = "false"
     numbers = [int(data) for data in query.start(availableNow=True).finish().payloads]

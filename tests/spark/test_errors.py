@@ -45,7 +45,7 @@ def test_missing_stream(stream: StreamUnderTest, load_fails: Fails) -> None:
     text = load_fails(stream.options(streamName="absent"))
     assert "StreamNotFoundError" in text
     assert "ResourceNotFoundException" in text
-    assert "Check streamName or streamARN, region and account" in text
+    assert "Check streamName or streamARN, the region, the account and endpointUrl" in text
     assert "stream=absent" in text
 
 

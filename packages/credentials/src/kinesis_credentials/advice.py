@@ -34,9 +34,7 @@ class Advice(Enum):
     The names in a value that are not in braces are those of plain Python.
     """
 
-    GIVE_CREDENTIALS = (
-        "Give keys (StaticKeys), name a profile (Profile), or make one of botocore's sources available."
-    )
+    GIVE_CREDENTIALS = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or pass StaticKeys or Profile."
     RENEW_KEYS = (
         "The source of the credentials has no newer ones. StaticKeys are never refreshed: pass new keys, or use a source that "
         "refreshes itself, such as AssumeRole, Profile or the default chain."
@@ -48,7 +46,7 @@ class Advice(Enum):
     CHECK_STS = "Is {sts_endpoint} the endpoint of STS?"
     CHANGE_STS = "Activate STS in the region, or set {sts_endpoint} to the endpoint of another region."
 
-    CHECK_STREAM = "Check {stream}, region and account (or {endpoint})."
+    CHECK_STREAM = "Check {stream}, the region, the account and {endpoint}."
     CHECK_NETWORK = "Check {endpoint}, region, network and proxy."
     CHECK_ENDPOINT = "Is {endpoint} a Kinesis endpoint? A proxy may have responded instead."
     USE_JSON = "Set wire_format=WireFormat.JSON."
@@ -62,15 +60,14 @@ class Advice(Enum):
     CHOOSE_TABLES_ENDPOINT = "Set AWS_ENDPOINT_URL_DYNAMODB (or {tables_endpoint}) to a local DynamoDB, or to this URL if it is meant."
 
     CHANGE_ORDER = "Exchange {start} and {end}, or correct one of them."
-    GIVE_POSITION = "Pass a saved offset as json.loads returns it, or give a position such as TRIM_HORIZON."
+    GIVE_POSITION = "Pass it as json.loads returns it, or give a position such as TRIM_HORIZON."
+    USE_ITS_RELEASE = "Use the release that wrote it, or give a position such as TRIM_HORIZON."
     RESTORE = "Restore the saved offset, or start without it."
     START_ANEW = "Start without the saved offset."
     START_AGAIN = "Start again."
-    SKIP_LOST = "{skip_lost} continues with the oldest record left and skips the expired ones permanently. Or start without the saved offset."
-    SKIP_EXPIRED = (
-        "Start at TRIM_HORIZON, or at that time or later. {skip_lost} starts at the oldest record left."
-    )
-    SKIP_LOST_IN_BATCH = "{skip_lost} reads the records that are left and skips the others permanently. Set it only until the batch is done."
+    SKIP_LOST = "To continue with the oldest record that is left, set {skip_lost}. The expired records are then skipped for good. Or start without the saved offset."
+    SKIP_EXPIRED = "Start at TRIM_HORIZON, or at that time or later. Or set {skip_lost} to start at the oldest record that is left."
+    SKIP_LOST_IN_BATCH = "To read the records that are left and skip the others for good, set {skip_lost}. Set it only until the batch is done."
     UNPACK = "Leave out deaggregate=False until the record is passed."
 
     AWAIT_CONSUMER = "Start again, raise timeout_s of FanOutSettings, or name another consumer."
@@ -110,14 +107,14 @@ class Vocabulary:
 
 PLAIN = Vocabulary(
     {
-        Setting.STREAM: "the name or ARN of the stream",
+        Setting.STREAM: "the stream's name or ARN",
         Setting.START: "start",
         Setting.END: "end",
         Setting.REGION: "region",
         Setting.ENDPOINT: "endpoint_url",
         Setting.TABLES_ENDPOINT: "dynamodb_endpoint_url",
         Setting.STS_ENDPOINT: "sts_endpoint_url",
-        Setting.SKIP_LOST: "fail_on_data_loss=False",
+        Setting.SKIP_LOST: "fail_on_data_loss=False in PlanSettings and ReadSettings",
     },
     {},
 )

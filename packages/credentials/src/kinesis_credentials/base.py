@@ -18,9 +18,9 @@ class KinesisError(Exception):
 
     Attributes:
         what: What happened, in the words of Kinesis and AWS.
-        about: The setting that is the subject of `what`; None if `what` is a whole sentence.
-        advice: What to do: values of `Advice`, and texts that are the same everywhere.
-        where: The stream, the shard, the cut, ..., by name.
+        about: The setting with the problem, or None. The message starts with its name.
+        advice: What to do, as a tuple of `Advice` values and texts.
+        where: Where it failed, a dict such as `{"stream": "orders"}`.
     """
 
     words: Vocabulary = PLAIN

@@ -5,10 +5,11 @@ from __future__ import annotations
 from kinesis_core import KinesisError
 from kinesis_credentials.advice import Advice, Setting, Vocabulary
 
+_GIVE_POSITION = "Give a time, or a position such as TRIM_HORIZON."
 _BEGIN_LATER = "Begin later, with --since."
 COMMANDS = Vocabulary(
     {
-        Setting.STREAM: "the stream",
+        Setting.STREAM: "the stream's name or ARN",
         Setting.START: "--since",
         Setting.END: "--until",
         Setting.REGION: "--region",
@@ -19,7 +20,7 @@ COMMANDS = Vocabulary(
     },
     {
         Advice.GIVE_CREDENTIALS: (
-            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile (--profile), or make one of botocore's sources available."
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or name a profile with --profile."
         ),
         Advice.RENEW_KEYS: (
             "The source of the credentials has no newer ones. Keys in the environment are never refreshed: set new keys, or use a "
@@ -30,8 +31,9 @@ COMMANDS = Vocabulary(
         Advice.USE_JSON: "",
         Advice.INSTALL_CBOR: "",
         Advice.INSTALL_HTTP2: "",
-        Advice.GIVE_POSITION: "Give a time, or a position such as TRIM_HORIZON.",
-        Advice.RESTORE: "Restore what holds the position, or begin at another one, with --since.",
+        Advice.GIVE_POSITION: _GIVE_POSITION,
+        Advice.USE_ITS_RELEASE: _GIVE_POSITION,
+        Advice.RESTORE: "Restore the saved offset, or begin at a position with --since.",
         Advice.START_ANEW: "Give --since, and no earlier position.",
         Advice.START_AGAIN: "Run the command again.",
         Advice.SKIP_LOST: _BEGIN_LATER,

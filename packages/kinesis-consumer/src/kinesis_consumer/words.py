@@ -12,11 +12,13 @@ NEW_LEASES = (
     "Start with new leases: stop all workers, and delete the leases of the earlier stream, or give the group another application "
     "name. It begins at `start` then."
 )
+_GIVE_POSITION = "Give a position such as TRIM_HORIZON. A group continues from its leases."
 GROUPS = Vocabulary(
     {
         **PLAIN.names,
         Setting.STREAM: "'streams'",
         Setting.TABLES_ENDPOINT: "endpoint_url of DynamoLeases",
+        Setting.SKIP_LOST: "fail_on_data_loss=False in GroupSettings",
     },
     {
         Advice.INSTALL_HTTP2: "",
@@ -27,13 +29,13 @@ GROUPS = Vocabulary(
         Advice.CHOOSE_TABLES_ENDPOINT: (
             f"{Advice.CHOOSE_TABLES_ENDPOINT.value} Or keep the leases in SqliteLeases('leases.db')."
         ),
-        Advice.GIVE_POSITION: "Give a position such as TRIM_HORIZON. A group continues from its leases.",
+        Advice.GIVE_POSITION: _GIVE_POSITION,
+        Advice.USE_ITS_RELEASE: _GIVE_POSITION,
         Advice.RESTORE: f"Restore the leases. {NEW_LEASES}",
         Advice.START_ANEW: NEW_LEASES,
         Advice.SKIP_LOST: (
-            "fail_on_data_loss=False continues with the oldest record left and skips the expired ones "
-            "permanently. Or start with new "
-            "leases."
+            "To continue with the oldest record that is left, set fail_on_data_loss=False in GroupSettings. The expired records are "
+            "then skipped for good. Or start with new leases."
         ),
         Advice.AWAIT_CONSUMER: "Open this worker again, or name another consumer.",
         Advice.POLL: "Open all workers without a consumer: then they poll.",

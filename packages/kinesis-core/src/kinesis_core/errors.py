@@ -70,16 +70,18 @@ class OffsetError(KinesisError, ValueError):
     A saved offset cannot be used. It is damaged, has an unknown version or field, or belongs to another stream. Or it names a
     future time, or a record that the shard never had.
 
-    Restore what holds it, or start without it.
+    Restore the checkpoint or the file from a backup, or start without the offset.
     """
 
 
 class DataLossError(KinesisError):
     """
-    Records after the saved offset, or after the time where reading starts, expired before they were read, or may have expired.
+    Records expired before they were read, or may have expired. They came after the saved offset, or after the time where reading
+    starts.
 
-    The expired records stay lost. `fail_on_data_loss=False` continues with the oldest record that is left. If reading starts at a
-    time, start at a later one, or at TRIM_HORIZON. A longer retention of the stream only keeps the remaining records for longer.
+    The expired records stay lost. To continue with the oldest record that is left, set `fail_on_data_loss=False`: in `PlanSettings`
+    and `ReadSettings` for a `Stream`, in `GroupSettings` for a group. If reading starts at a time, start at a later one, or at
+    TRIM_HORIZON. A longer retention of the stream only keeps the remaining records for longer.
     """
 
 
@@ -204,7 +206,7 @@ class StreamNotFoundError(ServiceError):
     """
     The stream, or the shard or registered consumer in it, does not exist.
 
-    Check the name or ARN, the region, the account and the endpoint.
+    Check the stream's name or ARN, the region, the account and the endpoint.
     """
 
 
@@ -251,7 +253,7 @@ class ResourceInUseError(ServiceError):
     The resource is in use. The last subscription to the shard was less than 5 seconds ago, or the registered consumer or table
     is being created or deleted, or its name is taken.
 
-    Wait for it, or choose another consumer or table.
+    Wait until it is free, or choose another consumer or table.
     """
 
 

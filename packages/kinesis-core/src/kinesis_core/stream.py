@@ -304,4 +304,5 @@ def _parsed(position: Any, parser: Parser[Any], setting: Setting) -> Any:
         return parser.parse(position)
     except BadValueError as error:
         hint = f" {error.hint}" if error.hint else ""
-        raise OptionError(f"is '{position}'.{hint} Use {parser.domain}.", about=setting) from error
+        saved = " Or pass the offset of a batch." if setting is Setting.START else ""
+        raise OptionError(f"is '{position}'.{hint} Use {parser.domain}.{saved}", about=setting) from error

@@ -231,7 +231,7 @@ def test_responses_show_the_services_clock(api: BotoStreamApi, canned: Canned) -
 @pytest.mark.parametrize(
     ("code", "status", "kind", "advice"),
     [
-        ("ResourceNotFoundException", 400, StreamNotFoundError, "Check the name or ARN of the stream"),
+        ("ResourceNotFoundException", 400, StreamNotFoundError, "Check the stream's name or ARN, the region"),
         ("ExpiredIteratorException", 400, IteratorExpiredError, ""),
         ("ProvisionedThroughputExceededException", 400, ThrottledError, "Other consumers use up the quota"),
         ("LimitExceededException", 400, ThrottledError, "quota"),

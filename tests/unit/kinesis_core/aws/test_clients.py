@@ -159,7 +159,7 @@ def test_a_missing_http2_package_is_reported(missing: str) -> None:
 @pytest.mark.parametrize(
     ("region", "url", "message"),
     [
-        ("us_east", None, "'us_east' is not an AWS region. Set region (such as 'eu-west-1')"),
+        ("us_east", None, "'us_east' is not an AWS region. Use a name such as eu-west-1."),
         (
             None,
             "localhost:4567",

@@ -126,12 +126,11 @@ def test_bad_starts(text: str, hint: str) -> None:
     ],
 )
 def test_a_saved_offset_is_named(text: str, version: Any) -> None:
-    """An offset, or a file of a checkpoint that has one, is refused with its version and ours."""
+    """An offset, or a file of a checkpoint that has one, is refused. If its version is not ours, the error has both."""
     shown = json.dumps(version)
+    told = "is a saved offset, not" if shown == "1" else rf"of version 1; this one has version {shown}\."
     for parser in (starting_position(), ending_position()):
-        with pytest.raises(
-            OffsetError, match=rf"saved offset \(version {shown}; this release reads version 1\)"
-        ):
+        with pytest.raises(OffsetError, match=told):
             parser.parse(text.format(shown))
 
 

@@ -64,7 +64,7 @@ def test_an_hour_of_which_half_has_expired(position: StartingPosition, end: Endi
     said = (
         r"^'start' asks for the records since 2026-09-21 14:13:20 UTC\. "
         r"Those that arrived before 2026-09-21 14:43:5\d UTC have expired, or may have: the retention is 24 h\. "
-        r"Start at TRIM_HORIZON, or at that time or later\. fail_on_data_loss=False .*\[stream=orders shard="
+        r"Start at TRIM_HORIZON, or at that time or later\. Or set fail_on_data_loss=False .*\[stream=orders shard="
     )
     with pytest.raises(DataLossError, match=said):
         read_to(query, end)

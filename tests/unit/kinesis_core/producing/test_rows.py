@@ -48,16 +48,16 @@ def test_good_rows_pass() -> None:
             [b"", bytes(MAX)],
             ["k", "k"],
             None,
-            "Row 1 has 1025 KiB of data and partition key (rounded up); the stream accepts at most 1024 KiB. Make it smaller, or raise "
+            "Row 1 has 1025 KiB (data and partition key); this stream accepts 1024 KiB. Make it smaller, or raise "
             "the stream's MaxRecordSizeInKiB to 1025 or more.",
         ),
         (
             [b"", bytes(10 * MAX)],
             ["k", "k"],
             None,
-            "at most 1024 KiB. Make it smaller: the highest value of MaxRecordSizeInKiB is 10240.",
+            "this stream accepts 1024 KiB. Make it smaller: no stream accepts more than 10240 KiB.",
         ),
-        ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1025 KiB of data and partition key"),
+        ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1025 KiB (data and partition key)"),
     ],
 )
 def test_a_bad_row_is_named(data: Any, keys: Any, hash_keys: Any, message: str) -> None:

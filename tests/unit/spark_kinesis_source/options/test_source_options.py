@@ -264,10 +264,12 @@ def test_the_table_of_an_application() -> None:
     assert "'dynamodbEndpointUrl' has no effect here" in reason
 
 
-@pytest.mark.parametrize("version", [1, 99])
-def test_a_saved_offset_is_not_a_position(version: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "told"), [(1, "not a position"), (99, "of version 1; this one has version 99")]
+)
+def test_a_saved_offset_is_not_a_position(version: int, told: str) -> None:
     """A query continues from its checkpoint directory, and the error says so."""
-    with pytest.raises(OffsetError, match=rf"version {version}; this release reads version 1") as caught:
+    with pytest.raises(OffsetError, match=told) as caught:
         parse(startingPosition=f'{{"version": {version}}}')
     caught.value.words = SPARK
     assert "only with its checkpoint directory" in str(caught.value)

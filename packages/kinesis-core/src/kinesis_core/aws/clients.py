@@ -245,7 +245,9 @@ def _make_client(
                 service, region_name=region, endpoint_url=endpoint_url, config=config
             )
     except InvalidRegionError:
-        raise RegionError(f"'{region}' is not an AWS region.", advice=Advice.GIVE_REGION) from None
+        raise RegionError(
+            f"'{region}' is not an AWS region.", advice="Use a name such as eu-west-1."
+        ) from None
     except (
         ValueError
     ) as error:  # of a URL: the argument, or one that botocore found in the environment or the profile

@@ -47,25 +47,23 @@ _BETWEEN = re.compile(r"(?:\s|v\d+(?=\s)|-(?=\s|$))*")
 """Text between the JSON objects of Spark's offset log: its version, and a dash for a source without an offset."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FORMS = (
-    "an ISO 8601 time such as 2026-01-31T09:00:00Z, AT_TIMESTAMP with such a time or with seconds or milliseconds since the epoch, or "
-    'JSON such as {"shardId-000000000000": "LATEST"}'
+    "LATEST, a time such as 2026-01-31T09:00:00Z, AT_TIMESTAMP with seconds or milliseconds since the epoch, or a position for each "
+    'shard such as {"shardId-000000000000": "LATEST"}'
 )
 
 
 def starting_position() -> Parser[StartingPosition]:
     """Return a parser of positions to start reading from. Only positions that are a word can be shown."""
-    words = {"LATEST": Latest(), "TRIM_HORIZON": TrimHorizon(), "EARLIEST": TrimHorizon()}
-    return Parser(f"{', '.join(words)}, {_FORMS}", lambda text: _parse(text, words), show=_show_by(words))
+    words = {"TRIM_HORIZON": TrimHorizon(), "EARLIEST": TrimHorizon(), "LATEST": Latest()}
+    return Parser(
+        f"TRIM_HORIZON (or EARLIEST), {_FORMS}", lambda text: _parse(text, words), show=_show_by(words)
+    )
 
 
 def ending_position() -> Parser[EndingPosition]:
     """Return a parser of positions where a batch read ends. Only positions that are a word can be shown."""
     words = {"LATEST": Latest()}
-    return Parser(
-        f"{', '.join(words)}, {_FORMS}",
-        lambda text: _refuse_checkpoint(_parse(text, words)),
-        show=_show_by(words),
-    )
+    return Parser(_FORMS, lambda text: _refuse_checkpoint(_parse(text, words)), show=_show_by(words))
 
 
 Words = Mapping[str, Any]
@@ -163,9 +161,11 @@ def _refuse_saved_offset(document: Document) -> None:
     """Refuse an offset. Its version is a number; the position of a stream with the name 'version' is a text or an object."""
     version = document.get("version", "")
     if version is None or isinstance(version, (int, float)):
+        if type(version) is int and version == OFFSET_VERSION:
+            raise OffsetError("The text is a saved offset, not a position.", advice=Advice.GIVE_POSITION)
         raise OffsetError(
-            f"The text is a saved offset (version {json.dumps(version)}; this release reads version {OFFSET_VERSION}), not a position.",
-            advice=Advice.GIVE_POSITION,
+            f"This release reads saved offsets of version {OFFSET_VERSION}; this one has version {json.dumps(version)}.",
+            advice=Advice.USE_ITS_RELEASE,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kinesis_credentials.advice import Advice, Setting, Vocabulary
 
+_GIVE_POSITION = "Give a position such as TRIM_HORIZON. A query continues from a saved offset only with its checkpoint directory."
 SPARK = Vocabulary(
     {
         Setting.STREAM: "streamName or streamARN",
@@ -17,8 +18,8 @@ SPARK = Vocabulary(
     },
     {
         Advice.GIVE_CREDENTIALS: (
-            "Give keys (awsAccessKeyId and awsSecretKey), name a profile (awsProfile), or make one of botocore's sources available "
-            "on driver and executors."
+            "Set awsAccessKeyId and awsSecretKey, or awsProfile. Or configure driver and executors: set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or run `aws configure` or `aws sso login`."
         ),
         Advice.RENEW_KEYS: (
             "The source of the credentials has no newer ones. Keys in options are never refreshed: pass new keys, or use a "
@@ -40,16 +41,14 @@ SPARK = Vocabulary(
         ),
         Advice.CHECK_TABLE: "Check the name of the table (dynamodbTableName), region and account.",
         Advice.NAME_ANOTHER_TABLE: "Name another table with dynamodbTableName: a missing one is created.",
-        Advice.GIVE_POSITION: (
-            "Give a position such as TRIM_HORIZON. A query continues from a saved offset only with its checkpoint directory."
-        ),
+        Advice.GIVE_POSITION: _GIVE_POSITION,
+        Advice.USE_ITS_RELEASE: _GIVE_POSITION,
         Advice.RESTORE: "Restore the checkpoint directory, or start with a new one.",
         Advice.START_ANEW: "Start with a new checkpoint directory.",
         Advice.START_AGAIN: "Start the query again.",
         Advice.SKIP_LOST: (
-            "failOnDataLoss=false continues with the oldest record left and skips the expired ones "
-            "permanently. Or start with a new "
-            "checkpoint."
+            "To continue with the oldest record that is left, set failOnDataLoss=false. The expired records are then skipped for "
+            "good. Or start with a new checkpoint."
         ),
         Advice.UNPACK: "Leave out deaggregate=false until the query has passed that record.",
         Advice.AWAIT_CONSUMER: "Start the query again, raise subscribeTimeout, or name another consumer.",

@@ -190,11 +190,11 @@ def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
             remedy = (
                 f"Make it smaller, or raise the stream's MaxRecordSizeInKiB to {size_kib} or more."
                 if size_kib <= _MOST_KIB
-                else f"Make it smaller: the highest value of MaxRecordSizeInKiB is {_MOST_KIB}."
+                else f"Make it smaller: no stream accepts more than {_MOST_KIB} KiB."
             )
             raise InvalidRecordError(
-                f"{_name(row, len(rows)).capitalize()} has {size_kib} KiB of data and partition key (rounded up); the stream "
-                f"accepts at most {max_record_bytes // 1024} KiB. {remedy}",
+                f"{_name(row, len(rows)).capitalize()} has {size_kib} KiB (data and partition key); this stream accepts "
+                f"{max_record_bytes // 1024} KiB. {remedy}",
                 row,
             )
 

@@ -113,7 +113,7 @@ def test_modes(
             ["if(id = 7, null, 'x') as data"],
             "Column 'data' is null in 1 of 10 rows, first in row 7 of the task",
         ),
-        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "this stream accepts 1024 KiB"),
+        (["repeat('x', if(id = 7, 1048576, 1)) as data"], "This stream accepts 1024 KiB"),
     ],
 )
 def test_rows(spark: SparkSession, stream: StreamUnderTest, columns: list[str], message: str) -> None:

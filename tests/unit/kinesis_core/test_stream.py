@@ -107,7 +107,7 @@ def test_a_position_of_another_type_is_refused(start: Any, end: Any, named: str)
     ("version", "told"),
     [
         (1, r"^The text is a saved offset, not a position\. Pass it as json\.loads returns it, or"),
-        (99, r"saved offsets of version 1; this one has version 99\. Use the release that wrote it, or"),
+        (99, r"has version 99\. This release reads version 1\. Use the release that wrote it, or"),
     ],
 )
 def test_a_saved_offset_is_given_as_a_mapping(version: int, told: str) -> None:

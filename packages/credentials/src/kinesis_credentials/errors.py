@@ -70,7 +70,7 @@ class ProfileNotFoundError(CredentialsError):
 
 class RegionError(CredentialsError, ValueError):
     """
-    No region is found, or two settings name different ones.
+    No region is found, a name is not the name of a region, or two settings name different regions.
 
     Set the region, or remove the setting that is wrong.
     """

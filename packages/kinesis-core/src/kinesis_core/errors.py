@@ -103,7 +103,7 @@ class StaleListingError(KinesisError):
 
 class InvalidRecordError(KinesisError, ValueError):
     """
-    A record is too large, or its partition key or explicit hash key is invalid. It was not sent.
+    A record is too large, its data is not bytes, or its partition key or explicit hash key is invalid. It was not sent.
 
     Correct the record, or leave it out. A producer stays usable.
 

@@ -97,19 +97,22 @@ class Stream:
         """
         Return the stream, after one call that verifies that it exists.
 
-        *region*: the default is the region of the ARN or of the endpoint, then what botocore finds.
-        *endpoint_url*: the URL of Kinesis. The default is what botocore finds.
-        *credentials*: the default is what botocore finds.
-        *plan*: how `read` and `follow` find the ends of batches.
-        *read*: how `Batch.records` reads.
-        If records are lost, `PlanSettings.fail_on_data_loss` decides whether `read` and `follow` raise a `DataLossError`.
-        `ReadSettings.fail_on_data_loss` decides whether `Batch.records` raises it. To log any loss and continue, set both to False.
+        Without *region*, *endpoint_url* or *credentials*, botocore's are used: of the environment, then of the AWS configuration.
+
+        *name_or_arn*: the stream.
+        *region*: the default is the region of the ARN or of the endpoint, then botocore's.
+        *endpoint_url*: the URL of Kinesis.
+        *plan*: a `PlanSettings`: how `read` and `follow` find the ends of batches.
+        *read*: a `ReadSettings`: how `Batch.records` reads.
         *consumer*: the name or ARN of a registered consumer. Batches are then read by enhanced fan-out. A consumer that is given by
         name is registered if it does not exist, and `close` removes it, unless *keep_consumer* is set. A consumer that is given by
         ARN must exist, and is kept.
         *fan_out*: settings of enhanced fan-out.
-        *dynamodb_endpoint_url*: the URL of DynamoDB, which is called only for a `KclApplication`. The default is what botocore finds.
+        *dynamodb_endpoint_url*: the URL of DynamoDB, which is called only for a `KclApplication`.
         *wire_format*: the format of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
+
+        If records are lost, `PlanSettings.fail_on_data_loss` decides whether `read` and `follow` raise a `DataLossError`.
+        `ReadSettings.fail_on_data_loss` decides whether `Batch.records` raises it. To log any loss and continue, set both to False.
 
         Raises:
             CredentialsError: No credentials or no region are found.
@@ -182,8 +185,8 @@ class Stream:
           only later records.
         * "AT_TIMESTAMP 2026-01-31T09:00:00Z" or `AtTimestamp(epoch_ms)`. As *start*: the records that arrived at this time or later.
           As *end*: the records that arrived before this time.
-        * '{"shardId-000000000000": {"AFTER": "4966..."}}' or `PerShard({...})`: a position for each shard. As *start*: the records
-          after this one. As *end*: this record is the last one. With "AT" instead, *start* includes this record, and *end* does not.
+        * '{"shardId-000000000000": {"AFTER": "4966..."}}' or `PerShard({...})`: a record for each shard. With "AFTER", a start
+          begins after the record, and an end includes it. With "AT", a start includes the record, and an end does not.
 
         Only *start* can also be:
 

@@ -128,7 +128,9 @@ def test_bad_starts(text: str, hint: str) -> None:
 def test_a_saved_offset_is_named(text: str, version: Any) -> None:
     """An offset, or a file of a checkpoint that has one, is refused. If its version is not ours, the error has both."""
     shown = json.dumps(version)
-    told = "is a saved offset, not" if shown == "1" else rf"of version 1; this one has version {shown}\."
+    told = (
+        "is a saved offset, not" if shown == "1" else rf"has version {shown}\. This release reads version 1\."
+    )
     for parser in (starting_position(), ending_position()):
         with pytest.raises(OffsetError, match=told):
             parser.parse(text.format(shown))

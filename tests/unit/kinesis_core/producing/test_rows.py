@@ -48,14 +48,14 @@ def test_good_rows_pass() -> None:
             [b"", bytes(MAX)],
             ["k", "k"],
             None,
-            "Row 1 has 1025 KiB (data and partition key); this stream accepts 1024 KiB. Make it smaller, or raise "
+            "Row 1 has 1025 KiB (data and partition key). This stream accepts 1024 KiB. Make it smaller, or raise "
             "the stream's MaxRecordSizeInKiB to 1025 or more.",
         ),
         (
             [b"", bytes(10 * MAX)],
             ["k", "k"],
             None,
-            "this stream accepts 1024 KiB. Make it smaller: no stream accepts more than 10240 KiB.",
+            "This stream accepts 1024 KiB, and no stream more than 10240 KiB. Make it smaller.",
         ),
         ([b"", bytes(MAX - 1)], ["k", "é"], None, "Row 1 has 1025 KiB (data and partition key)"),
     ],

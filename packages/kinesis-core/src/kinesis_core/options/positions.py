@@ -164,7 +164,7 @@ def _refuse_saved_offset(document: Document) -> None:
         if type(version) is int and version == OFFSET_VERSION:
             raise OffsetError("The text is a saved offset, not a position.", advice=Advice.GIVE_POSITION)
         raise OffsetError(
-            f"This release reads saved offsets of version {OFFSET_VERSION}; this one has version {json.dumps(version)}.",
+            f"The saved offset has version {json.dumps(version)}. This release reads version {OFFSET_VERSION}.",
             advice=Advice.USE_ITS_RELEASE,
         )
 

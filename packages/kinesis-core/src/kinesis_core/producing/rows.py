@@ -186,15 +186,14 @@ def _check_hash_keys(hash_keys: Sequence[str | None]) -> None:
 def _check_sizes(rows: Rows, max_record_bytes: int) -> None:
     for row, size_bytes in enumerate(rows.with_keys(repeat(_ANY_KEY)).sizes()):
         if size_bytes > max_record_bytes:
-            size_kib = -(-size_bytes // 1024)
+            size_kib, limit_kib = -(-size_bytes // 1024), max_record_bytes // 1024
             remedy = (
-                f"Make it smaller, or raise the stream's MaxRecordSizeInKiB to {size_kib} or more."
+                f"This stream accepts {limit_kib} KiB. Make it smaller, or raise the stream's MaxRecordSizeInKiB to {size_kib} or more."
                 if size_kib <= _MOST_KIB
-                else f"Make it smaller: no stream accepts more than {_MOST_KIB} KiB."
+                else f"This stream accepts {limit_kib} KiB, and no stream more than {_MOST_KIB} KiB. Make it smaller."
             )
             raise InvalidRecordError(
-                f"{_name(row, len(rows)).capitalize()} has {size_kib} KiB (data and partition key); this stream accepts "
-                f"{max_record_bytes // 1024} KiB. {remedy}",
+                f"{_name(row, len(rows)).capitalize()} has {size_kib} KiB (data and partition key). {remedy}",
                 row,
             )
 

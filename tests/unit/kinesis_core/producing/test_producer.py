@@ -4,6 +4,7 @@ import gc
 import random
 import sys
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from kinesis_core import (
     Totals,
 )
 from kinesis_core.model import PutEntry, PutResponse
+from kinesis_core.producing.sender import _LONGEST_SLEEP_S
 from kinesis_core.termination import TERMINATION, Termination
 from support.fake_puts import FakePuts, FaultRates
 from support.waiting import PATIENCE_S, wait_until
@@ -247,6 +249,19 @@ def test_every_call_raises_the_failure() -> None:
     writing.put(b"data")
     with pytest.raises(PutError, match="AccessDeniedException 1"):
         writing.close()
+
+
+def test_closing_after_a_failure_takes_no_time() -> None:
+    """A thread that sleeps because nothing is left to be sent is woken."""
+    writing = producer(FakePuts(before_put=deny).create(1), record_max_buffered_time_s=0.01)
+    sender = writing._sender
+    writing.put(b"data")
+    wait_until(lambda: sender.accumulator.failure is not None and sender.looks_at_s > 0)
+    with pytest.raises(PutError):
+        writing.put(b"more")
+    started_s = time.monotonic()
+    writing.close()
+    assert time.monotonic() - started_s < _LONGEST_SLEEP_S / 2
 
 
 def test_a_failure_has_the_sources_of_credentials_that_were_tried() -> None:

@@ -383,6 +383,7 @@ class Sender:
     def join(self) -> None:
         """Wait until everything is written, or never will be."""
         with self.group.lock:
+            self.looks_at_s = -math.inf
             self.group.work.notify_all()
             while not self.is_stopped and self.group.has_threads:
                 self.group.progress.wait()

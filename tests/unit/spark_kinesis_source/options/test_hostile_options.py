@@ -91,6 +91,13 @@ def test_secrets(half: str) -> None:
 
 
 @pytest.mark.parametrize("half", HALVES)
+def test_descriptions(half: str) -> None:
+    """A description has values, not the names that Python gives them. Only code has braces."""
+    for option in HALVES[half][0].options:
+        assert "{" not in re.sub("`[^`]+`", "", f"{option.meaning} {option.default_text}")
+
+
+@pytest.mark.parametrize("half", HALVES)
 @given(st.data())
 def test_options_are_good_or_refused(half: str, data: st.DataObject) -> None:
     """Any names with any values give options or an OptionError. Neither shows a secret."""

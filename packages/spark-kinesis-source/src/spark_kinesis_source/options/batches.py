@@ -53,7 +53,7 @@ MAX_BYTES_PER_SHARD = HOW_MUCH.option(
     name="maxBytesPerShard",
     meaning=(
         "The approximate maximum number of bytes of each shard in a micro-batch. The names of other connectors take a time. The "
-        "limit is then the data that a shard delivers in that time at {show_rate(SHARD_RATE_BYTES)}."
+        f"limit is then the data that a shard delivers in that time at {show_rate(SHARD_RATE_BYTES)}."
     ),
     parser=byte_size(),
     default=_LIMITS.max_bytes,

@@ -9,8 +9,10 @@ import pytest
 from attrs import define, evolve, field
 
 from kinesis_cli.ending import CommandError
+from kinesis_cli.lag.judging import Times, judge
+from kinesis_cli.lag.lineage import Measurement
 from kinesis_cli.lag.measuring import measure
-from kinesis_cli.lag.probing import MAX_THROTTLES
+from kinesis_cli.lag.probing import MAX_THROTTLES, Unread
 from kinesis_cli.lag.readings import Checkpoint, Position, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State
 from kinesis_core import (
@@ -26,7 +28,7 @@ from kinesis_core import (
     TrimHorizon,
 )
 from kinesis_core.model import Page, Record, StreamSummary
-from kinesis_core.shards import STALLED_PAGES
+from kinesis_core.shards import STALLED_PAGES, Unseen
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
 
@@ -156,6 +158,15 @@ def test_doubtful(world: World) -> None:
     world.put(after_s=30 * HOUR_S)
     world.clock.sleep(60)
     assert world.shard(After(read.number)).state is State.DOUBTFUL
+
+
+def test_an_oldest_record_that_cannot_be_seen(world: World) -> None:
+    """A search that shows nothing proves nothing: whether later records have expired is unknown, too."""
+    cut = After(world.put().number)
+    unread = Unread(world.put(after_s=30 * HOUR_S), 0)
+    times = Times(24 * HOUR_S * 1000, world.stream.now_ms())
+    found = judge(Measurement(A, cut, Position(cut, "x")), unread, Unseen(), times)
+    assert found.state is State.DOUBTFUL
 
 
 def test_an_old_time(world: World) -> None:

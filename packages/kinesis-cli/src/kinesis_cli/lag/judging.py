@@ -79,13 +79,13 @@ def _state(
 def _may_have_lost(measurement: Measurement, look: Unread, standing: Standing | None, times: Times) -> bool:
     """Return whether records between the position and the first record that is left may have expired."""
     from kinesis_core import AtTimestamp
-    from kinesis_core.shards import Expired
+    from kinesis_core.shards import Expired, Unseen
 
     if _is_recent(measurement, times):
         return False
     if isinstance(measurement.cut, AtTimestamp):
         return measurement.position.arrived_ms is not None or _is_near_end(look, times)
-    return _is_named_gone(measurement, look) and isinstance(standing, Expired)
+    return _is_named_gone(measurement, look) and isinstance(standing, (Expired, Unseen))
 
 
 def _is_named_gone(measurement: Measurement, look: Unread) -> bool:

@@ -64,10 +64,13 @@ def test_samples(text: str, ms: int) -> None:
 
 def test_a_saved_offset_is_not_a_position() -> None:
     """The error names the option and both versions."""
-    for parse, option in ((parse_start, "--since"), (parse_end, "--until")):
+    for parse, option, advice in (
+        (parse_start, "--since", "Give a time, or a position such as TRIM_HORIZON"),
+        (parse_end, "--until", "Give a time, or LATEST"),
+    ):
         with pytest.raises(
             UsageError,
-            match=rf"^{option} does not accept an offset.*has version 99\. This release reads version 1\. Give a time",
+            match=rf"^{option} does not accept an offset.*has version 99\. This release reads version 1\. {advice}\.$",
         ):
             parse('{"version": 99}', option, 0)
 

@@ -61,6 +61,7 @@ class Advice(Enum):
 
     CHANGE_ORDER = "Exchange {start} and {end}, or correct one of them."
     GIVE_POSITION = "Pass it as json.loads returns it, or give a position such as TRIM_HORIZON."
+    GIVE_END = "Give a time, or LATEST."
     USE_ITS_RELEASE = "Use the release that wrote it, or give a position such as TRIM_HORIZON."
     RESTORE = "Restore the saved offset, or start without it."
     START_ANEW = "Start without the saved offset."

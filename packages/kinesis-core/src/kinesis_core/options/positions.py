@@ -63,7 +63,7 @@ def starting_position() -> Parser[StartingPosition]:
 def ending_position() -> Parser[EndingPosition]:
     """Return a parser of positions where a batch read ends. Only positions that are a word can be shown."""
     words = {"LATEST": Latest()}
-    return Parser(_FORMS, lambda text: _refuse_checkpoint(_parse(text, words)), show=_show_by(words))
+    return Parser(_FORMS, lambda text: _parse_end(text, words), show=_show_by(words))
 
 
 Words = Mapping[str, Any]
@@ -84,7 +84,11 @@ def _parse(text: str, words: Words) -> Any:
     return _parse_word(text, words)
 
 
-def _refuse_checkpoint(position: Any) -> Any:
+def _parse_end(text: str, words: Words) -> Any:
+    try:
+        position = _parse(text, words)
+    except OffsetError as error:
+        raise OffsetError(error.what, advice=Advice.GIVE_END) from error
     parts = position.positions.values() if isinstance(position, PerStream) else [position]
     if any(isinstance(part, (ForeignCheckpoint, KclApplication)) for part in parts):
         raise BadValueError("A checkpoint is a starting position, not an ending position.")

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -346,6 +347,39 @@ def test_garbage_collection_waits_for_no_lock() -> None:
     done.set()
     wait_until(lambda: not sender.group.has_threads)
     assert puts.copies() == Counter([b"data"])
+
+
+def test_callers_that_wait_for_room_wait_for_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At SIGTERM they get no error: it would let the program go on, and skip what is written meanwhile."""
+    gate, errors = Gate(1), list[ProducerClosedError]()
+    ending = SimpleNamespace(is_ending=False, remove_writer=lambda _: None)
+    monkeypatch.setattr("kinesis_core.producing.sender.TERMINATION", ending)
+    writing = producer(FakePuts(before_put=gate).create(1), buffer_bytes=1_000)
+    sender = writing._sender
+
+    def put() -> None:
+        try:
+            writing.put_columns([bytes(500)] * 100)
+        except ProducerClosedError as error:
+            errors.append(error)
+
+    caller = in_thread(put)
+    gate.wait_for_requests()
+    wait_until(lambda: sender.group.waiting_for_room == 1)
+    ending.is_ending = True
+    sender.end_soon()
+    gate.open()
+    wait_until(lambda: not sender.group.has_threads)
+    caller.join(0.1)
+    assert caller.is_alive()
+    assert not errors
+    ending.is_ending = False
+    with sender.group.lock:
+        sender.group.progress.notify_all()
+    caller.join(PATIENCE_S)
+    assert len(errors) == 1
+    writing.close()
+    TERMINATION.remove_writer(sender)
 
 
 def test_the_handler_of_sigterm_shows_no_records() -> None:

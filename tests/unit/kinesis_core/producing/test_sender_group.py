@@ -19,7 +19,7 @@ from kinesis_core.producing import SenderGroup
 from kinesis_core.producing.accumulator import RecordAccumulator
 from kinesis_core.producing.dispatcher import first_map
 from kinesis_core.producing.rows import Rows
-from kinesis_core.producing.sender import Sender
+from kinesis_core.producing.sender import Sender, Stage
 from support.fake_puts import FakePuts
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
@@ -262,3 +262,19 @@ def test_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProcessLimitError):
         writing.put(b"data")
     assert writing.close().user_records == 0
+
+
+def test_the_end_waits_for_the_last_response() -> None:
+    """After a failure nothing is held, but a request may be on its way: the process must not end before its response."""
+    desk = Desk(ProducerSettings(record_max_buffered_time_s=0.0)).open(1, shards=1)
+    sender = desk.senders[0]
+    desk.put(0, rows(10))
+    with desk.group.lock:
+        assert desk.group._take(desk.clock.now) is not None
+        sender.break_down(ZeroDivisionError())
+        sender.reach(Stage.ENDING)
+        assert sender.take(desk.clock.now) is None
+        assert not sender.is_stopped
+        sender.in_flight -= 1
+        assert sender.take(desk.clock.now) is None
+        assert sender.is_stopped

@@ -27,6 +27,10 @@ from support.key_services import Asked, KeyServices
 BASE = StaticKeys("AKIABASE", "base-secret")
 READER = "arn:aws:iam::210987654321:role/reader"
 ROLE = AssumeRole(BASE, READER, "tests")
+EXPIRES = (
+    "<AssumeRoleResponse><AssumeRoleResult><Credentials><SecretAccessKey>do-not-tell</SecretAccessKey>"
+    "<Expiration>{}</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"
+)
 
 
 @define
@@ -176,6 +180,21 @@ def test_nothing_to_assume_it_with() -> None:
         ensure_credentials(open_session(evolve(ROLE, base=DefaultChain()), "eu-west-1"))
     assert str(caught.value).startswith(f"No AWS credentials were found to assume {READER} with.")
     assert "env: AWS_ACCESS_KEY_ID is not set" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body", ["", "<html>", "<html/>", "{}", EXPIRES.format("1e300"), EXPIRES.format("soon")]
+)
+def test_malformed_responses(services: KeyServices, body: str) -> None:
+    """A proxy may have responded instead of STS. The error is temporary, and shows nothing of the response."""
+    services.body = body
+    with pytest.raises(
+        SourceUnavailableError, match=f"STS AssumeRole for {READER} gave a malformed"
+    ) as caught:
+        ensure_credentials(open_session(at(services.url), "eu-west-1"))
+    assert caught.value.code == "MalformedResponse"
+    assert "Is sts_endpoint_url the endpoint of STS?" in str(caught.value)
+    assert "do-not-tell" not in str(caught.value)
 
 
 def test_no_sts_there() -> None:

@@ -137,6 +137,23 @@ def test_role_of_a_profile(services: KeyServices, monkeypatch: pytest.MonkeyPatc
     assert services.asked[0].access_key == "AKIABASE"
 
 
+@pytest.mark.parametrize("body", ["<Secret>do-not-tell", "<html/>"])
+def test_role_of_a_profile_from_a_malformed_response(
+    services: KeyServices, monkeypatch: pytest.MonkeyPatch, aws_home: Path, body: str
+) -> None:
+    """The error names the source. It shows nothing of the response, which may hold keys."""
+    services.body = body
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", services.url)
+    (aws_home / "config").write_text(
+        f"[profile team]\nrole_arn={ROLE_ARN}\nsource_profile=base\n"
+        "[profile base]\naws_access_key_id=AKIABASE\naws_secret_access_key=secret\n"
+    )
+    error = failure_of(Profile("team"))
+    assert isinstance(error, SourceFailedError)
+    assert "could not be obtained from assume-role: " in str(error)
+    assert "do-not-tell" not in str(error)
+
+
 # Provider class
 
 

@@ -45,13 +45,14 @@ class KeyServices(LocalHttp):
     Gives keys with a lifetime of *life_s*; a context manager.
 
     *name_key* chooses the access key of a response. *external_id* is required for a role. *refusal* is an error code for
-    every response.
+    every response. *body* stands in for every successful response of STS.
     """
 
     life_s: float = 3600.0
     name_key: Callable[[Asked], str] = _account_of
     external_id: str | None = None
     refusal: str | None = None
+    body: str | None = None
     now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
     asked: list[Asked] = field(factory=list, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
@@ -93,6 +94,8 @@ class KeyServices(LocalHttp):
             message = f"Not authorized to perform sts:{asked.action}"
             error = f"<Error><Type>Sender</Type><Code>{refusal}</Code><Message>{message}</Message></Error>"
             return 403, f"<ErrorResponse>{error}<RequestId>request-{asked.number}</RequestId></ErrorResponse>"
+        if self.body is not None:
+            return 200, self.body
         keys = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in self._make_keys(asked).items())
         result = f"<{asked.action}Result><Credentials>{keys}</Credentials></{asked.action}Result>"
         return 200, f"<{asked.action}Response>{result}</{asked.action}Response>"

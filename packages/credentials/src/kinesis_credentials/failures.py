@@ -7,6 +7,7 @@ from typing import Any
 
 import botocore.exceptions as boto
 from attrs import frozen
+from botocore.parsers import ResponseParserError
 
 from kinesis_credentials.errors import Attempt, SourceFailedError, SourceUnavailableError
 
@@ -26,10 +27,10 @@ _METADATA_SERVICES = ("iam-role", "container-role")
 _LEAST_HIDDEN = 5
 """Shorter pieces of a secret are not hidden: they occur in any text and reveal nothing."""
 
-LOOKUP_ERRORS = (boto.BotoCoreError, boto.ClientError, OSError, ValueError, KeyError, RuntimeError)
-"""
-The errors of botocore's sources. A malformed response is a ValueError or KeyError, expired credentials are a RuntimeError.
-"""
+MALFORMED = (ResponseParserError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
+"""The errors of botocore over a malformed response. Their texts may hold keys."""
+LOOKUP_ERRORS = (boto.BotoCoreError, boto.ClientError, OSError, *MALFORMED)
+"""The errors of botocore's sources. Expired credentials are a RuntimeError."""
 
 
 @frozen
@@ -84,7 +85,10 @@ def is_passing(error: Exception, source: str = "") -> bool:
         return response.status >= 500 or response.code in _PASSING_CODES
     if isinstance(error, (boto.CredentialRetrievalError, boto.MetadataRetrievalError)):
         return source in _METADATA_SERVICES
-    return isinstance(error, (boto.HTTPClientError, boto.ConnectionError, ConnectionError, TimeoutError))
+    return isinstance(
+        error,
+        (boto.HTTPClientError, boto.ConnectionError, ConnectionError, TimeoutError, ResponseParserError),
+    )
 
 
 def _explain(error: Exception) -> str:
@@ -99,6 +103,8 @@ def _explain(error: Exception) -> str:
         return "a credential process or service gave a response that is not JSON"
     if isinstance(error, KeyError):
         return f"the response has no {error}"
+    if isinstance(error, (ResponseParserError, TypeError, AttributeError)):
+        return "a service gave a malformed response"
     return str(error).rstrip(".")
 
 

@@ -22,7 +22,7 @@ from kinesis_credentials.errors import (
     for_role,
 )
 from kinesis_credentials.expiry import renew_expired
-from kinesis_credentials.failures import ErrorResponse, is_passing, safe_message
+from kinesis_credentials.failures import MALFORMED, ErrorResponse, is_passing, safe_message
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import AssumeRole
 
@@ -72,10 +72,16 @@ class Role:
                 "MalformedResponse",
                 advice=Advice.CHECK_STS,
             ) from None
-        except ValueError as error:  # botocore's, of a malformed URL
-            raise SourceFailedError(
-                f"STS could not be asked to let {self.name} be assumed: {error}.",
-                "InvalidEndpoint",
+        except MALFORMED as error:
+            if self._client is None:  # botocore refuses the URL
+                raise SourceFailedError(
+                    f"STS could not be asked to let {self.name} be assumed: {error}.",
+                    "InvalidEndpoint",
+                    advice=Advice.CHECK_STS,
+                ) from None
+            raise SourceUnavailableError(
+                f"STS AssumeRole for {self.name} gave a malformed response ({type(error).__name__}).",
+                "MalformedResponse",
                 advice=Advice.CHECK_STS,
             ) from None
 

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import HTTPClientError
+from botocore.utils import InstanceMetadataFetcher
 
 from kinesis_credentials import (
     AssumeRole,
@@ -61,6 +63,16 @@ def test_instance_profile_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "other")
     assert keys_of(InstanceProfile())[0] == "test-key"
     assert keys_of(DefaultChain())[0] == "other"
+
+
+def test_a_metadata_token_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may end the token with a newline. http.client then quotes it in its error; ours does not."""
+
+    def fail(_: object) -> None:
+        raise HTTPClientError(error=ValueError("Invalid header value b'do-not-tell\\n'"))
+
+    monkeypatch.setattr(InstanceMetadataFetcher, "retrieve_iam_role_credentials", fail)
+    assert "[tried=iam-role: An HTTP client raised ValueError]" in str(failure_of(InstanceProfile()))
 
 
 def test_no_instance() -> None:

@@ -67,7 +67,7 @@ class ErrorResponse:
 
 def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -> SourceFailedError:
     """Return this package's error for *error*, one of `LOOKUP_ERRORS` that *source* raised after *attempts*."""
-    response, reason = ErrorResponse.of(error), _explain(error)
+    response, reason = ErrorResponse.of(error), explain(error)
     kind = SourceUnavailableError if is_passing(error, source) else SourceFailedError
     tried = (*attempts, Attempt(source, reason)) if attempts else ()
     return kind(
@@ -91,7 +91,8 @@ def is_passing(error: Exception, source: str = "") -> bool:
     )
 
 
-def _explain(error: Exception) -> str:
+def explain(error: Exception) -> str:
+    """Return why a source failed with *error*, one of `LOOKUP_ERRORS`, without keys."""
     if isinstance(error, boto.ClientError):
         action = error.operation_name
         trust = "; the role's trust policy must allow the IAM action sts:" + action

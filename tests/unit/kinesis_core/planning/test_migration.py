@@ -67,13 +67,16 @@ def test_no_user_record_left(size: int, skip: int) -> None:
     assert cuts_of(query.start) == {A: After(first.number)}
 
 
-def test_arrival_times() -> None:
-    """The arrival time of the record at which a shard begins is kept, for telling later whether it left retention."""
+@pytest.mark.parametrize("gap", [0, 3])
+def test_arrival_times(gap: int, caplog: pytest.LogCaptureFixture) -> None:
+    """The arrival time of the record at which a shard begins is kept, also after a gap, for telling later whether it left retention."""
     stream = scripted_stream(1)
     stream.put_many(A, 3, 1.0)
+    stream.gaps[A, 1] = gap
     query = Planned([stream], ForeignCheckpoint({A: After(number(stream, A, 1))}))
     [position] = query.start.streams["orders"].shards.values()
     assert position.arrived_ms == stream.shards[A].records[1].arrived_ms
+    assert "start.ahead" not in caplog.text
 
 
 def test_a_shard_split_since() -> None:

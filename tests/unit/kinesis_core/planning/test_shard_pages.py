@@ -8,9 +8,12 @@ import pytest
 from attrs import define, field
 
 from kinesis_core.errors import DataLossError, StreamRecreatedError
-from kinesis_core.model import After, Page, Record, ShardOffset, TrimHorizon
+from kinesis_core.model import After, At, Page, Record, ShardOffset, TrimHorizon
 from kinesis_core.planning import PlanSettings, ShardPages
+from kinesis_core.shards import VISIT_PAGES
+from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
+from support.scripted_stream import scripted_stream
 
 SHARD = "shardId-000000000000"
 
@@ -68,6 +71,20 @@ def test_a_position_whose_record_is_gone() -> None:
     assert pages.resume(SHARD, record.number, 1, 17) == ShardOffset(After(record.number), record.arrived_ms)
     stream.trim(SHARD, 1)
     assert pages.resume(SHARD, record.number, 1, 17) == ShardOffset(After(record.number), 17, was_empty=True)
+
+
+@pytest.mark.parametrize("empty_until_ms", [None, 17])
+@pytest.mark.parametrize("gap", [1, VISIT_PAGES + 1])
+def test_a_position_inside_an_aggregate_after_a_gap(gap: int, empty_until_ms: int | None) -> None:
+    """An empty page does not show that the record is gone, nor does an older one: the rest of its user records is still to be read."""
+    stream = scripted_stream()
+    stream.put(SHARD, b"older")
+    record = stream.put(SHARD, aggregate([("k", None, b"x")] * 2))
+    stream.gaps[SHARD, 1] = gap
+    pages = ShardPages.of("orders", stream, PlanSettings(), stream.clock, random.Random(1))
+    pages.begin()
+    start = pages.resume(SHARD, record.number, 1, empty_until_ms)
+    assert start == ShardOffset(At(record.number, 1), record.arrived_ms)
 
 
 @define

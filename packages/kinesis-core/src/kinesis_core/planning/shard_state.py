@@ -254,9 +254,17 @@ class ShardState:
         return look
 
     def await_record(self, number: int) -> Left | Passed | Expired:
-        """Return whether record *number* is left, with its data. The progress stays. Raises as `await_record` of the shards does."""
+        """
+        Return whether record *number* is left, with its data. A gap before it is crossed: it may be an aggregate that was read in part.
+
+        The progress stays. Raises as `first_page` and as `await_record` of the shards do.
+        """
         with self.calls.patiently():
-            return await_record(self, number, Stall(self.calls.stream, self.shard_id), with_data=True)
+            named = self.first_page(At(number)).records
+            if named and named[0].number == number:
+                return Left(named[0])
+            stall = Stall(self.calls.stream, self.shard_id)
+            return await_record(self, number, stall, is_absent=True, with_data=True)
 
     def look_for(self, cut: Cut) -> Standing | None:
         """

@@ -136,16 +136,18 @@ def find_record(
     return Search(At(number), is_absent, max_stalled).proceed(calls, with_data=with_data)
 
 
-def await_record(calls: ShardReads, number: int, stall: Stall, *, with_data: bool = False) -> Seen:
+def await_record(
+    calls: ShardReads, number: int, stall: Stall, *, is_absent: bool = False, with_data: bool = False
+) -> Seen:
     """
-    Return whether record *number* is still in the shard, once that can be seen.
+    Return what `find_record` does, once that can be seen.
 
     Raises:
         UnavailableError: Neither that record nor the oldest one can be read for too long.
         ServiceError: As for `Search.proceed`.
     """
     since_s = calls.clock.now_s()
-    while isinstance(found := find_record(calls, number, with_data=with_data), Unseen):
+    while isinstance(found := find_record(calls, number, is_absent=is_absent, with_data=with_data), Unseen):
         stall.goes_on(At(number), STALLED_PAGES, since_s, calls.clock.now_s())
     return found
 

@@ -138,6 +138,13 @@ def test_errors_of_the_start_name_it(start: Any) -> None:
     assert not re.search(r"startingPosition|EARLIEST|JSON|[oO]ption", str(error.value))
 
 
+def test_a_huge_argument_is_not_shown_whole() -> None:
+    """An error shows the start of an argument that is refused."""
+    with pytest.raises(OptionError) as caught:
+        parse_start("x" * 100_000)
+    assert len(str(caught.value)) < 2000
+
+
 def test_a_group_does_not_start_at_a_saved_offset() -> None:
     """A group continues from its leases, and the error says so."""
     with pytest.raises(

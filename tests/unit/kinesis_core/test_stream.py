@@ -103,6 +103,13 @@ def test_a_position_of_another_type_is_refused(start: Any, end: Any, named: str)
         stream_of(scripted_stream()).read(start, end)
 
 
+def test_a_huge_position_is_not_shown_whole() -> None:
+    """An error shows the start of a text that is no position."""
+    with pytest.raises(OptionError) as caught:
+        stream_of(scripted_stream()).read("x" * 100_000)
+    assert len(str(caught.value)) < 2000
+
+
 @pytest.mark.parametrize(
     ("version", "told"),
     [

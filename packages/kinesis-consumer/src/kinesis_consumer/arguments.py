@@ -6,6 +6,7 @@ import re
 from types import UnionType
 
 from kinesis_core import OptionError, WireFormat
+from kinesis_core.options import shorten
 from kinesis_credentials import CredentialSpec
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
@@ -16,7 +17,9 @@ _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256
 
 def refused(argument: str, domain: str, value: object, hint: str = "") -> OptionError:
     """Return the error of an argument that does not accept *value*. *hint* says why."""
-    return OptionError(" ".join(filter(None, (f"'{argument}' is {value!r}.", hint, f"Use {domain}."))))
+    return OptionError(
+        " ".join(filter(None, (f"'{argument}' is {shorten(repr(value))}.", hint, f"Use {domain}.")))
+    )
 
 
 def verify_kind(argument: str, domain: str, value: object, kinds: type | UnionType) -> None:

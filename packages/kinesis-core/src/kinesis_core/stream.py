@@ -34,7 +34,7 @@ from kinesis_core.model import (
     check_times,
     with_children,
 )
-from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
+from kinesis_core.options import BadValueError, Parser, ending_position, shorten, starting_position
 from kinesis_core.planning import Planner, PlanSettings, log_planned
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.shards import certain_from_ms
@@ -308,4 +308,6 @@ def _parsed(position: Any, parser: Parser[Any], setting: Setting) -> Any:
     except BadValueError as error:
         hint = f" {error.hint}" if error.hint else ""
         saved = " Or pass the offset of a batch." if setting is Setting.START else ""
-        raise OptionError(f"is '{position}'.{hint} Use {parser.domain}.{saved}", about=setting) from error
+        raise OptionError(
+            f"is '{shorten(position)}'.{hint} Use {parser.domain}.{saved}", about=setting
+        ) from error

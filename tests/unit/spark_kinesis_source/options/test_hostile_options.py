@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import traceback
@@ -114,6 +115,38 @@ def test_secrets_are_not_shown(half: str, beside: dict[str, Any], given: dict[st
     """Neither a refusal, with its traceback, nor accepted options show a secret."""
     stream = {"streamName": "orders", "region": "eu-west-1"}
     assert SECRET not in shown_by(HALVES[half][1], {**stream, **given, **beside})
+
+
+LONG = "x" * 100_000
+HUGE = [
+    LONG,
+    json.dumps({LONG: "LATEST"}),
+    json.dumps({"shardId-000000000000": "LATEST", f"{LONG}/": "LATEST"}),
+    json.dumps({"at_timestamp": "2026", "format": LONG}),
+    json.dumps({"at_timestamp": "2026", "format": f"'{LONG}'"}),
+    json.dumps({"metadata": {}, LONG: {"iteratorType": LONG}}),
+    json.dumps({"shardId": LONG, "iteratorType": "LATEST", "iteratorPosition": LONG}),
+]
+
+
+def error_of(parse: Parse, given: dict[str, object]) -> str:
+    try:
+        parse(given)
+    except OptionError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("text", HUGE, ids=range(len(HUGE)))
+@pytest.mark.parametrize("half", HALVES)
+def test_huge_values(half: str, text: str) -> None:
+    """An error shows only the start of a huge value."""
+    table, parse, _ = HALVES[half]
+    consumer = {"consumerType": "efo", "registeredConsumerIdType": "ARN"} if half == "source" else {}
+    for option in table.options:
+        for name in (option.name, *(alias.name for alias in aliases_of(option))):
+            given = {"streamName": "orders", "region": "eu-west-1", **consumer, name: text}
+            assert len(error_of(parse, given)) < 2000
 
 
 def addresses_of(table: OptionTable) -> list[str]:

@@ -34,6 +34,7 @@ from kinesis_core.options.option import (
     Parser,
     Unsupported,
     or_none,
+    shorten,
 )
 from kinesis_core.options.parsers import (
     boolean,
@@ -105,6 +106,7 @@ __all__ = [
     "options_of_read",
     "or_none",
     "read_connection",
+    "shorten",
     "starting_position",
     "text",
     "url",

@@ -36,7 +36,7 @@ from kinesis_core.options.foreign import (
     read_databricks_time,
     read_number,
 )
-from kinesis_core.options.option import BadValueError, Parser, show_in_code
+from kinesis_core.options.option import BadValueError, Parser, shorten, show_in_code
 from kinesis_core.options.times import parse_time
 from kinesis_credentials.advice import Advice
 
@@ -200,7 +200,7 @@ def _parse_in_stream(stream: str, value: Any, words: Words) -> Any:
 def _parse_map(document: Document, words: Words) -> PerShard:
     for shard_id in document:
         if not _SHARD_ID.fullmatch(shard_id):
-            raise BadValueError(f"{shard_id!r} is not a shard id such as shardId-000000000000.")
+            raise BadValueError(f"{shorten(shard_id)!r} is not a shard id such as shardId-000000000000.")
     return PerShard({shard_id: _parse_cut(shard_id, value, words) for shard_id, value in document.items()})
 
 

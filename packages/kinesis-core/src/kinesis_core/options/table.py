@@ -20,13 +20,13 @@ from kinesis_core.options.option import (
     Unsupported,
     find_name,
     normalise,
+    shorten,
 )
 
 T = TypeVar("T")
 
 _LOAD_NAMES = ("path", "paths")
 """Spark's names for the arguments of load()."""
-_LONGEST_SHOWN_VALUE = 120
 
 
 @frozen(eq=False)
@@ -49,7 +49,7 @@ class _Spelling:
             return self.parser.parse(text)
         except BadValueError as error:
             hides = self.option.is_secret or error.hides_value
-            given = "has a value that is not accepted, and not shown" if hides else f"is {_show(text)}"
+            given = "has a value that is not accepted, and not shown" if hides else f"is {shorten(text)!r}"
             hint = f" {error.hint}" if error.hint else ""
             raise OptionError(f"{self.label} {given}.{hint} Use {self.parser.domain}.") from None
 
@@ -148,7 +148,7 @@ class OptionTable:
             if spelling := self._spellings.get(normalise(name)):
                 self._add(found, _Given(name, spelling, text, spelling.parse(text)))
                 if reason := spelling.parser.ignored_reason(text):
-                    ignored.append(f"Option '{name}' set to {_show(text)} {reason}.")
+                    ignored.append(f"Option '{name}' set to {shorten(text)!r} {reason}.")
             elif name.lower() in self.let_through:
                 if name.lower() in _LOAD_NAMES:
                     path = text
@@ -170,7 +170,7 @@ class OptionTable:
         if not same or same[0].value == new.value:
             return
         old = same[0]
-        texts = "" if option.is_secret else f" ({_show(old.text)} and {_show(new.text)})"
+        texts = "" if option.is_secret else f" ({shorten(old.text)!r} and {shorten(new.text)!r})"
         raise OptionError(
             f"Options '{old.name}' and '{new.name}' set the same thing to different values{texts}. "
             "Keep one of them."
@@ -227,8 +227,8 @@ def _read_unsupported(unsupported: Unsupported, name: str, text: str) -> str:
         return f"Option '{name}' has no effect here: {reason}." if value and reason else ""
     if unsupported.refused and value not in (refused.lower() for refused in unsupported.refused):
         domain = ", ".join((*unsupported.accepted, *unsupported.refused))
-        raise OptionError(f"Option '{name}' is {_show(text)}. Use {domain}.")
-    set_to = f" set to {_show(text)}" if unsupported.refused else ""
+        raise OptionError(f"Option '{name}' is {shorten(text)!r}. Use {domain}.")
+    set_to = f" set to {shorten(text)!r}" if unsupported.refused else ""
     instead = f" {unsupported.instead}" if unsupported.instead else ""
     raise OptionError(
         f"Option '{name}'{set_to} needs {unsupported.feature}, which this version does not support.{instead}"
@@ -238,7 +238,3 @@ def _read_unsupported(unsupported: Unsupported, name: str, text: str) -> str:
 def _to_text(value: object) -> str:
     """Return *value* as Spark passes it on: text without surrounding blanks, booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
-
-
-def _show(text: str) -> str:
-    return repr(text if len(text) <= _LONGEST_SHOWN_VALUE else f"{text[:_LONGEST_SHOWN_VALUE]}...")

@@ -21,6 +21,7 @@ from kinesis_core.options import (
     list_of,
     matching,
     one_of,
+    shorten,
     text,
 )
 from kinesis_core.reading import FanOutSettings
@@ -237,7 +238,7 @@ def _read_arns(values: Values) -> tuple[str, ...]:
         return CONSUMER_ARN.parser.parse(registered)
     except BadValueError:
         raise OptionError(
-            f"{values.label(REGISTERED_CONSUMER_ID)} is '{registered}'. Use {CONSUMER_ARN.parser.domain}."
+            f"{values.label(REGISTERED_CONSUMER_ID)} is '{shorten(registered)}'. Use {CONSUMER_ARN.parser.domain}."
         ) from None
 
 

@@ -34,7 +34,7 @@ from kinesis_core.model import (
     ShardEnd,
     TrimHorizon,
 )
-from kinesis_core.options.option import BadValueError
+from kinesis_core.options.option import BadValueError, shorten
 
 LATEST_MARGIN_MS = 5000
 """How long before the batch LATEST starts. The old query has read no record of that shard, so no record is read twice."""
@@ -105,7 +105,9 @@ class _Pasted:
         if not isinstance(shard_id, str):
             raise BadValueError("A position in the checkpoint has no 'shardId'.")
         if shard_id in self.ended:
-            raise BadValueError(f"{shard_id} occurs twice. Paste the files of one batch and one stream only.")
+            raise BadValueError(
+                f"{shorten(shard_id)} occurs twice. Paste the files of one batch and one stream only."
+            )
         self.ended[shard_id] = _read_cut(shard_id, document)
 
     def _add_started(self, document: Document) -> None:
@@ -150,7 +152,9 @@ def _read_cut(shard_id: str, value: Any) -> Cut | Latest:
         return _cut_of(value)
     except (BadValueError, KeyError, TypeError, ValueError, AttributeError) as error:
         hint = f" {error.hint}" if isinstance(error, BadValueError) else ""
-        raise BadValueError(f"The position of {shard_id} in the checkpoint is not valid.{hint}") from None
+        raise BadValueError(
+            f"The position of {shorten(shard_id)} in the checkpoint is not valid.{hint}"
+        ) from None
 
 
 def _cut_of(value: Mapping[str, Any]) -> Cut | Latest:

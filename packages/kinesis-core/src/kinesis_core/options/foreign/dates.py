@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kinesis_core.options.option import BadValueError
+from kinesis_core.options.option import BadValueError, shorten
 from kinesis_core.options.times import ADD_ZONE, parse_time, to_epoch_ms
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -64,7 +64,7 @@ def parse_java_time(text: str, pattern: str) -> int:
     """
     match = re.fullmatch(_compile_java_pattern(pattern), text, re.IGNORECASE)
     if match is None:
-        raise BadValueError(f"The time does not match its format {pattern!r}.")
+        raise BadValueError(f"The time does not match its format {shorten(pattern)!r}.")
     parts = match.groupdict(default="")
     if "zone" not in parts:
         raise BadValueError(f"{ADD_ZONE} In the format, XXX or ZZZ is the zone.")
@@ -86,7 +86,7 @@ def _compile_java_pattern(pattern: str) -> str:
             continue
         name, field = _read_java_field(token[2], len(token[0]))
         if name in seen:
-            raise BadValueError(f"The format {pattern!r} has the {name} twice.")
+            raise BadValueError(f"The format {shorten(pattern)!r} has the {name} twice.")
         seen.add(name)
         expression += f"(?P<{name}>{field})"
     if (
@@ -94,13 +94,15 @@ def _compile_java_pattern(pattern: str) -> str:
         or not {"year", "month", "day"} <= seen
         or ("hour12" in seen) != ("half" in seen)
     ):
-        raise BadValueError(f"The format {pattern!r} is not valid. An example is MM/dd/yyyy HH:mm:ss ZZZ.")
+        raise BadValueError(
+            f"The format {shorten(pattern)!r} is not valid. An example is MM/dd/yyyy HH:mm:ss ZZZ."
+        )
     return expression
 
 
 def _read_java_field(letter: str, count: int) -> tuple[str, str]:
     if letter not in _JAVA_FIELDS or (letter in "yu" and count not in (1, 4)):
-        raise BadValueError(f"The format has '{letter * count}', which is not supported.")
+        raise BadValueError(f"The format has '{shorten(letter * count)}', which is not supported.")
     if letter == "M" and count >= 3:
         return "month", "[a-z]{3,9}"
     return _JAVA_FIELDS[letter]

@@ -194,11 +194,14 @@ WORDS: list[tuple[str, str, Params, str]] = [
         split(shard=NO_SHARD),
         f"Could not find shard {NO_SHARD} in stream orders {OF_NOBODY}.",
     ),
-    (
-        INVALID,
-        "MergeShards",
-        {"StreamName": "wide", "ShardToMerge": SHARD, "AdjacentShardToMerge": SHARD},
-        f"Shards {SHARD} and {SHARD} in stream wide {OF_NOBODY} are not an adjacent pair of shards eligible for merging",
+    *(
+        (
+            INVALID,
+            "MergeShards",
+            {"StreamName": "wide", "ShardToMerge": one, "AdjacentShardToMerge": other},
+            f"Shards {one} and {other} in stream wide {OF_NOBODY} are not an adjacent pair of shards eligible for merging",
+        )
+        for one, other in ((SHARD, SHARD), (SHARD, "shardId-000000000002"), ("shardId-000000000001", SHARD))
     ),
     *(
         (

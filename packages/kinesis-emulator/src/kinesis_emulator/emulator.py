@@ -287,7 +287,7 @@ class Emulator:
         return [child.shard_id for child in children]
 
     def merge(self, stream: str, shard_id: str, adjacent_shard_id: str) -> str:
-        """Merge two shards with adjacent hash keys, and return the id of their child."""
+        """Merge two shards with adjacent hash keys, the lower ones first, and return the id of their child."""
         return resharding.merge(self._service, self._stream(stream), shard_id, adjacent_shard_id).shard_id
 
     def scale(self, stream: str, target_shards: int) -> None:

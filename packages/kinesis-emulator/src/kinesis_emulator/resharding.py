@@ -75,10 +75,10 @@ def split(
 
 
 def merge(service: Service, stream: StoredStream, shard_id: str, adjacent_id: str) -> StoredShard:
-    """Close two shards with adjacent hash keys, and return their child."""
+    """Close two shards with adjacent hash keys, the lower ones first, and return their child."""
     with stream.lock:
         shard, adjacent = (_open_shard(service, stream, name) for name in (shard_id, adjacent_id))
-        if shard.hash_end + 1 != adjacent.hash_start and adjacent.hash_end + 1 != shard.hash_start:
+        if shard.hash_end + 1 != adjacent.hash_start:
             raise invalid_argument(
                 f"Shards {shard_id} and {adjacent_id} in stream {stream.name} under account {stream.account_id} "
                 "are not an adjacent pair of shards eligible for merging"

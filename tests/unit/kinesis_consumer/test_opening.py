@@ -25,6 +25,7 @@ from kinesis_consumer.opening import connect, name_streams, parse_start, verify_
 from kinesis_core import OffsetError, OptionError
 from kinesis_core.aws import StreamRef
 from kinesis_core.model import AtTimestamp, Latest, TrimHorizon
+from kinesis_core.options import STARTS_OF_ALL_SHARDS
 from kinesis_credentials import StaticKeys
 from support.streams import KEY_ID, REGION, SECRET
 
@@ -131,9 +132,7 @@ def test_a_malformed_region() -> None:
 )
 def test_errors_of_the_start_name_it(start: Any) -> None:
     """They name the argument and what it accepts, and nothing that only the Spark source has."""
-    with pytest.raises(
-        OptionError, match=r"^'start' is .*\. Use LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time"
-    ) as error:
+    with pytest.raises(OptionError, match=rf"^'start' is .*\. Use {STARTS_OF_ALL_SHARDS}\.$") as error:
         parse_start(start)
     assert not re.search(r"startingPosition|EARLIEST|JSON|[oO]ption", str(error.value))
 

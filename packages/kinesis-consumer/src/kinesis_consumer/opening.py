@@ -22,7 +22,7 @@ from kinesis_core.aws import BotoStreamApi, Connection, RetryPolicy, StreamApi, 
 from kinesis_core.clock import SteadyClock, SystemClock
 from kinesis_core.leases import identify_stream, read_leases
 from kinesis_core.model import CLOCK_MARGIN_MS, AtTimestamp, Cut, Page, Shard, StreamSummary, TrimHorizon
-from kinesis_core.options import BadValueError, starting_position
+from kinesis_core.options import STARTS_OF_ALL_SHARDS, BadValueError, starting_position
 from kinesis_core.planning import ShardPages
 from kinesis_credentials import CredentialSpec
 
@@ -203,8 +203,7 @@ def parse_start(start: str | InitialPosition) -> InitialPosition:
         return position
     if isinstance(start, str) and start.lstrip().startswith("{"):
         hint = "Positions by shard belong in the leases."
-    domain = "LATEST, TRIM_HORIZON, or AT_TIMESTAMP with a time such as 2026-01-31T09:00:00Z"
-    raise refused("start", domain, start, hint)
+    raise refused("start", STARTS_OF_ALL_SHARDS, start, hint)
 
 
 def verify_past(start: InitialPosition, now_ms: int) -> None:

@@ -48,7 +48,7 @@ from kinesis_core.options.parsers import (
     text,
     url,
 )
-from kinesis_core.options.positions import ending_position, starting_position
+from kinesis_core.options.positions import STARTS_OF_ALL_SHARDS, ending_position, starting_position
 from kinesis_core.options.spark_tables import (
     TABLE_COLUMN,
     as_metadata,
@@ -81,6 +81,7 @@ __all__ = [
     "Parser",
     "SPARK",
     "SPARK_OPTIONS",
+    "STARTS_OF_ALL_SHARDS",
     "STREAM_ARN",
     "STREAM_NAME",
     "TABLE_COLUMN",

@@ -47,23 +47,33 @@ _BETWEEN = re.compile(r"(?:\s|v\d+(?=\s)|-(?=\s|$))*")
 """Text between the JSON objects of Spark's offset log: its version, and a dash for a source without an offset."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _FORMS = (
-    "LATEST, a time such as 2026-01-31T09:00:00Z, AT_TIMESTAMP with seconds or milliseconds since the epoch, or a position for each "
-    'shard such as {"shardId-000000000000": "LATEST"}'
+    "LATEST",
+    "a time such as 2026-01-31T09:00:00Z",
+    "AT_TIMESTAMP with seconds or milliseconds since the epoch",
 )
+_BY_SHARD = 'a position for each shard such as {"shardId-000000000000": "LATEST"}'
+
+
+def _any_of(*forms: str) -> str:
+    return f"{', '.join(forms[:-1])}, or {forms[-1]}"
+
+
+STARTS_OF_ALL_SHARDS = _any_of("TRIM_HORIZON", *_FORMS)
+"""The forms of a start that is the same for all shards, as a sentence lists them."""
 
 
 def starting_position() -> Parser[StartingPosition]:
     """Return a parser of positions to start reading from. Only positions that are a word can be shown."""
     words = {"TRIM_HORIZON": TrimHorizon(), "EARLIEST": TrimHorizon(), "LATEST": Latest()}
-    return Parser(
-        f"TRIM_HORIZON (or EARLIEST), {_FORMS}", lambda text: _parse(text, words), show=_show_by(words)
-    )
+    domain = _any_of("TRIM_HORIZON (or EARLIEST)", *_FORMS, _BY_SHARD)
+    return Parser(domain, lambda text: _parse(text, words), show=_show_by(words))
 
 
 def ending_position() -> Parser[EndingPosition]:
     """Return a parser of positions where a batch read ends. Only positions that are a word can be shown."""
     words = {"LATEST": Latest()}
-    return Parser(_FORMS, lambda text: _parse_end(text, words), show=_show_by(words))
+    domain = _any_of(*_FORMS, _BY_SHARD)
+    return Parser(domain, lambda text: _parse_end(text, words), show=_show_by(words))
 
 
 Words = Mapping[str, Any]

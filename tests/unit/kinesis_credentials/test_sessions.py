@@ -15,7 +15,9 @@ from botocore.session import Session
 from kinesis_credentials import (
     Advice,
     CredentialsError,
+    CredentialSpec,
     DefaultChain,
+    InstanceProfile,
     NoCredentialsError,
     Profile,
     ProfileNotFoundError,
@@ -162,6 +164,28 @@ def test_unreadable_configuration(aws_home: Path) -> None:
     (aws_home / "config").write_text("no section\n")
     with pytest.raises(CredentialsError, match="The AWS configuration cannot be read"):
         open_session(DefaultChain())
+
+
+@pytest.mark.parametrize("spec", [DefaultChain(), InstanceProfile()])
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("AWS_METADATA_SERVICE_TIMEOUT", "soon", "invalid literal for int"),
+        (
+            "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+            "nonsense",
+            "Invalid endpoint EC2 Instance Metadata endpoint: nonsense",
+        ),
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "ipv5", "endpoint mode: ipv5"),
+    ],
+)
+def test_a_configuration_that_botocore_refuses(
+    spec: CredentialSpec, name: str, value: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """botocore reads the settings of all sources before it tries the first."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SourceFailedError, match=f"^The AWS configuration cannot be used: .*{reason}"):
+        ensure_credentials(open_session(spec, "eu-west-1"))
 
 
 def test_cached() -> None:

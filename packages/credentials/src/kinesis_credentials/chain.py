@@ -16,7 +16,7 @@ from botocore.session import Session
 
 from kinesis_credentials.credentials import RenewableCredentials
 from kinesis_credentials.errors import Attempt, NoCredentialsError, SourceFailedError
-from kinesis_credentials.failures import LOOKUP_ERRORS, translate
+from kinesis_credentials.failures import LOOKUP_ERRORS, translate, unusable
 from kinesis_credentials.keys import UNSIGNABLE, is_signable
 
 _REASONS = {
@@ -102,7 +102,11 @@ class ChainCredentials(RenewableCredentials):
     def _walk(self) -> Credentials:
         session = self._open_session()
         tried: list[Attempt] = []
-        for provider in botocore.credentials.create_credential_resolver(session).providers:
+        try:
+            providers = botocore.credentials.create_credential_resolver(session).providers
+        except LOOKUP_ERRORS as error:
+            raise unusable(error) from error
+        for provider in providers:
             source = str(provider.METHOD)
             if self._only_profile and source in _OUTSIDE_PROFILES:
                 continue

@@ -78,6 +78,12 @@ def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -
     )
 
 
+def unusable(error: Exception) -> SourceFailedError:
+    """Return this package's error for *error*, by which botocore refuses a value of the AWS configuration."""
+    reason = str(error).rstrip(".")
+    return SourceFailedError(f"The AWS configuration cannot be used: {reason}.", type(error).__name__)
+
+
 def is_passing(error: Exception, source: str = "") -> bool:
     """Return whether the same source may succeed later."""
     if isinstance(error, boto.ClientError):

@@ -16,7 +16,7 @@ from kinesis_credentials.advice import Advice
 from kinesis_credentials.chain import explain_no_metadata
 from kinesis_credentials.credentials import REFRESH_EARLY, Now
 from kinesis_credentials.errors import Attempt, CredentialsError, ProviderClassError, SourceUnavailableError
-from kinesis_credentials.failures import LOOKUP_ERRORS, ErrorResponse, explain, is_passing, redact
+from kinesis_credentials.failures import LOOKUP_ERRORS, ErrorResponse, explain, is_passing, redact, unusable
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import ProviderClass, StaticKeys
 
@@ -57,7 +57,11 @@ class InstanceMetadata:
 
     def fetch(self) -> Keys:
         try:
-            found = self._make_fetcher().retrieve_iam_role_credentials()
+            fetcher = self._make_fetcher()
+        except LOOKUP_ERRORS as error:
+            raise unusable(error) from error
+        try:
+            found = fetcher.retrieve_iam_role_credentials()
         except LOOKUP_ERRORS as error:
             raise self._fail(explain(error), ErrorResponse.of(error).code) from error
         if not found:

@@ -15,6 +15,7 @@ from kinesis_core.aws import (
     RetryPolicy,
     StreamRef,
     WireFormat,
+    make_client,
     stream_client,
     subscription_client,
 )
@@ -165,6 +166,11 @@ def test_a_missing_http2_package_is_reported(missing: str) -> None:
             "localhost:4567",
             "'endpoint_url' must be a URL such as http://127.0.0.1:4567. Invalid endpoint",
         ),
+        (
+            None,
+            "http://127.0.0.1:port",
+            "'endpoint_url' must be a URL such as http://127.0.0.1:4567. Port could not be cast",
+        ),
     ],
 )
 def test_botocores_refusals_are_errors_of_ours(region: str | None, url: str | None, message: str) -> None:
@@ -172,6 +178,33 @@ def test_botocores_refusals_are_errors_of_ours(region: str | None, url: str | No
     with pytest.raises(KinesisError) as refused:
         stream_client(Connection((ORDERS,), region or "us-east-1", url, credentials=KEYS), ORDERS)
     assert str(refused.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("AWS_RETRY_MODE", "wild", '"mode": "wild" must be one of'),
+        ("AWS_DEFAULTS_MODE", "wild", "invalid defaults mode: wild"),
+        ("AWS_CONFIG_FILE", "[default]\nservices = local\n", '"local" services configuration does not exist'),
+        ("AWS_CONFIG_FILE", "[default]\napi_versions = latest\n", "'str' object has no attribute 'get'"),
+    ],
+)
+def test_values_that_botocore_refuses(
+    name: str, value: str, reason: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A value in the AWS configuration that has nothing to do with Kinesis may keep botocore from making a client."""
+    if name == "AWS_CONFIG_FILE":
+        (tmp_path / "config").write_text(value)
+        value = str(tmp_path / "config")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SourceFailedError, match=f"^The AWS configuration cannot be used: .*{reason}"):
+        make_client(Connection((ORDERS,), "us-east-1", credentials=KEYS), "kinesis")
+
+
+def test_a_missing_bundle_of_certificates_for_http2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/missing.pem")
+    with pytest.raises(OptionError, match=r"The certificates in /missing\.pem cannot be read: No such file"):
+        subscription_client(connection(), ORDERS, "arn", FanOutTransport.HTTP_2)
 
 
 def test_a_malformed_url_of_sts_is_an_error_of_ours() -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import botocore
 from botocore.config import Config
 from botocore.credentials import Credentials
-from botocore.exceptions import InvalidRegionError
+from botocore.exceptions import BotoCoreError, InvalidRegionError
 from botocore.session import Session
 
 from kinesis_core.aws.calls import BotoCaller, read_text
@@ -39,6 +39,7 @@ from kinesis_credentials import (
     renew_expired,
 )
 from kinesis_credentials.endpoints import is_aws_endpoint
+from kinesis_credentials.failures import unusable
 
 if TYPE_CHECKING:
     from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi
@@ -244,6 +245,7 @@ def _make_client(
             client = session.create_client(
                 service, region_name=region, endpoint_url=endpoint_url, config=config
             )
+        _ = urlsplit(client.meta.endpoint_url).port  # botocore reads it with the first call
     except InvalidRegionError:
         raise RegionError(
             f"'{region}' is not an AWS region.", advice="Use a name such as eu-west-1."
@@ -253,6 +255,8 @@ def _make_client(
     ) as error:  # of a URL: the argument, or one that botocore found in the environment or the profile
         setting = Setting.ENDPOINT if service == "kinesis" else Setting.TABLES_ENDPOINT
         raise OptionError(f"must be a URL such as http://127.0.0.1:4567. {error}", about=setting) from None
+    except (BotoCoreError, AttributeError) as error:  # AttributeError for text in place of a section
+        raise unusable(error) from None
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
     return client, credentials

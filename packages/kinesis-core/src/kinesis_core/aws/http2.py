@@ -21,6 +21,7 @@ from botocore.httpsession import ProxyConfiguration, get_cert_path
 from botocore.utils import get_environ_proxies
 from h2.exceptions import H2Error
 
+from kinesis_core.errors import OptionError
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_core")
@@ -33,9 +34,17 @@ def use_http2(client: Any, ca_bundle: str | None = None) -> None:
     Make *client* send SubscribeToShard over HTTP/2 if the server offers it, which requires TLS, and over HTTP/1.1 otherwise.
 
     Timeouts and proxies are those of *client*. Certificates are checked against *ca_bundle* or botocore's own bundle.
+
+    Raises:
+        OptionError: The bundle cannot be read.
     """
     bundle = ca_bundle or os.environ.get("REQUESTS_CA_BUNDLE") or get_cert_path(True)
-    sender = _Sender(client, ssl.create_default_context(cafile=bundle))
+    try:
+        tls = ssl.create_default_context(cafile=bundle)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OptionError(f"The certificates in {bundle} cannot be read: {reason}.") from error
+    sender = _Sender(client, tls)
     client.meta.events.register("before-send.kinesis.SubscribeToShard", sender.send)
 
 

@@ -197,6 +197,7 @@ def test_values_that_botocore_refuses(
         (tmp_path / "config").write_text(value)
         value = str(tmp_path / "config")
     monkeypatch.setenv(name, value)
+    forget_sessions()  # the file of another test may have had this name
     with pytest.raises(SourceFailedError, match=f"^The AWS configuration cannot be used: .*{reason}"):
         make_client(Connection((ORDERS,), "us-east-1", credentials=KEYS), "kinesis")
 

@@ -272,6 +272,11 @@ VALID_ENCODINGS = [
     (TABLE + user_record(b"\x08\x07\x08\x00\x1a\x01x\x1a\x03one"), "fields that come twice: the last counts"),
     (TABLE + user_record(b"\x08\x80\x00\x1a\x83\x00one"), "numbers longer than they need be"),
     (TABLE + b"\x9a\x00" + ONE[1:], "a tag longer than it need be"),
+    (
+        TABLE + b"\x1a\x87\x80\x80\x80\x80\x00" + ONE[2:],
+        "a length of six bytes, which only Python's protobuf refuses",
+    ),
+    (TABLE + b"\x1a\x87" + b"\x80" * 8 + b"\x00" + ONE[2:], "a length of ten bytes"),
     (TABLE + user_record(b"\x88\x00\x00\x9a\x00\x03one"), "tags of a record longer than they need be"),
     (TABLE + user_record(b"\x08\x00\x1a\x03one\x22\x05\x0a\x03tag"), "tags"),
     (
@@ -310,6 +315,7 @@ LEFT_WHOLE = [
     (TABLE + ONE[:-1], "a record cut short"),
     (TABLE + ONE + b"\x1a", "a tag without a length"),
     (TABLE + ONE + b"\x1a\xff", "half a length"),
+    (TABLE + ONE + b"\x1a\x87" + b"\x80" * 9 + b"\x00" + ONE[2:], "a length of eleven bytes"),
     (TABLE + ONE + b"\x0a\x05abc", "a table entry cut short"),
     (TABLE + ONE + b"\x22\x05abc", "an unknown field cut short"),
     (TABLE + ONE + b"\x21\x00\x00", "a fixed value cut short"),

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
 
 from kinesis_core.aws.service_errors import translate
 from kinesis_core.errors import ServiceError
-from kinesis_credentials import Advice
+from kinesis_credentials import Advice, CredentialsError
 from kinesis_credentials.errors import Attempt, NoCredentialsError as LackingCredentialsError
 from kinesis_credentials.failures import translate as translate_lookup
 
@@ -63,3 +63,11 @@ def test_credentials_that_vanish_are_not_retried() -> None:
     error = translate("GetRecords", WHERE, NoCredentialsError())
     assert not error.retryable
     assert "credentials" in str(error)
+
+
+def test_a_place_that_an_error_of_credentials_names_too() -> None:
+    """A provider class of the user may raise a `CredentialsError` that names the stream. The call's own place counts."""
+    error = translate(
+        "GetRecords", {"stream": "orders"}, CredentialsError("No keys.", stream="mine", role="reader")
+    )
+    assert error.where == {"stream": "orders", "role": "reader"}

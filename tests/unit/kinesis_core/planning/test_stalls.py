@@ -21,8 +21,9 @@ from kinesis_core.model import (
 )
 from kinesis_core.planning import Limits, PlanSettings, ShardPages
 from kinesis_core.planning.skew import HELD_S
-from kinesis_core.shards import LONGEST_S
+from kinesis_core.shards import LONGEST_S, STALLED_PAGES
 from support.fake_stream import Mood
+from support.one_shard import OneShard
 from support.planned import Planned, Read, everything
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream
 
@@ -250,6 +251,17 @@ def test_a_run_waits(calls: int) -> None:
     stream, query = stalled_amid(calls)
     query.planner.fix_targets()
     assert query.batches(4) == everything(stream)
+
+
+@pytest.mark.parametrize("calls", [STALLED_PAGES + 2, STALLED_PAGES + 3])
+def test_the_first_record_after_an_expired_one_is_waited_for(calls: int) -> None:
+    """A stall between the pages that show the oldest record is no end of the shard, so a batch that ends there does not go further."""
+    one = OneShard()
+    put = one.put(10)
+    one.stream.is_stuck_when_trimmed = True
+    one.stream.trim(one.shard_id, 5)
+    one.stream.stall_at_call = calls
+    assert one.state.first_page(At(put[2].number)).records == [put[5]]
 
 
 @pytest.mark.parametrize("end", [Latest(), AtTimestamp(1_790_000_007_000)])

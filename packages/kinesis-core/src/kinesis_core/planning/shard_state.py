@@ -249,7 +249,9 @@ class ShardState:
         while (look := self.page_at(cut, 1, None)).is_in_gap:
             search = Search(cut, is_absent=True)
             if isinstance(cut, At) and isinstance(search.proceed(self), (Left, Expired)) and search.oldest:
-                return self.read(search.oldest, 1)
+                look = self.read(search.oldest, 1)
+                if not look.is_in_gap:
+                    return look
             stall.goes_on(cut, STALLED_PAGES, since_s, self.clock.now_s())
         return look
 

@@ -18,7 +18,7 @@ from kinesis_core.planning.loss import (
     judge,
 )
 from kinesis_core.planning.stream_facts import StreamFacts
-from kinesis_core.shards import STALLED_PAGES, VISIT_PAGES, Expired
+from kinesis_core.shards import STALLED_PAGES, VISIT_PAGES, Expired, Left
 from support.one_shard import OneShard, end_after
 
 NOW_MS = 1_790_000_000_000
@@ -87,6 +87,23 @@ def test_reading_that_is_stuck(cut: Cut, is_loss: bool) -> None:
     oldest = record(9, 1)
     assert judged(stuck, oldest, 24) == (NoProgress(2 * HOUR_MS, 24, oldest) if is_loss else None)
     assert judged(evolve(stuck, is_stuck=False), oldest, 24) is None
+
+
+@pytest.mark.parametrize(("oldest", "is_loss"), [(6, False), (7, False), (8, True), (None, True)])
+def test_a_record_that_was_seen_after_the_cut(oldest: int | None, is_loss: bool) -> None:
+    """Once a later record is the oldest one, or none is left, it has expired at any age."""
+    left = None if oldest is None else record(oldest, 1)
+    found = judged(evolve(doubt(After(5), 2), expected=7), left, 24)
+    assert found == (RecordExpired(7, left) if is_loss else None)
+
+
+def test_a_search_for_another_record_begins_anew() -> None:
+    """What an unfinished search has shown of one record says nothing of another one."""
+    one = OneShard()
+    put = one.put(3)
+    one.stream.gaps[one.shard_id, 0] = one.stream.gaps[one.shard_id, 1] = 2 * VISIT_PAGES
+    assert one.state.look_for(At(put[1].number)) is None
+    assert one.state.look_for(At(put[2].number)) == Left(put[2])
 
 
 def test_a_plan_is_worth_one_of_three_values() -> None:

@@ -9,7 +9,7 @@ import pytest
 from attrs import define
 
 from kinesis_core.clock import Clock
-from kinesis_core.errors import DataLossError, IteratorExpiredError
+from kinesis_core.errors import DataLossError, IteratorExpiredError, StreamNotFoundError
 from kinesis_core.model import After, At, Page, Record, ShardEnd, ShardRange
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
@@ -107,6 +107,19 @@ def test_all_that_is_left_of_a_closed_shard_leaves(by_subscription: bool) -> Non
         Reading(by_subscription).records(one, shard_range, {0: RECORDS})
     with pytest.raises(DataLossError, match=r"records from AT .* expired.*no record is left"):
         Reading(by_subscription).records(one, shard_range, {})
+
+
+@both
+def test_a_shard_that_is_gone_when_it_is_checked(by_subscription: bool) -> None:
+    """Its records went with it: nobody knows whether all of the range were read before."""
+    gone = StreamNotFoundError("Shard does not exist", "ResourceNotFoundException")
+    one = aged(100)
+    if by_subscription:
+        one.stream.fail("GetShardIterator", one.shard_id, [gone])
+    else:
+        one.stream.fail_after_next("GetShardIterator", one.shard_id, "GetShardIterator", gone)
+    with pytest.raises(DataLossError, match=r"may be lost \(retention 168 h\)"):
+        Reading(by_subscription).records(one, whole(one, hours=168), {})
 
 
 @both

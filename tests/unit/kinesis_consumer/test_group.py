@@ -304,6 +304,28 @@ def test_a_second_close_waits_for_the_first() -> None:
     assert ended == ["first", "second"]
 
 
+def test_a_close_that_is_called_while_it_closes() -> None:
+    """A callback of `close` may close the group: that waits for nothing, and SIGTERM is handled until the leases are released."""
+    stream, table, here = new_stream(), MemoryTable(), list[object]()
+
+    def close(*_: object) -> None:
+        group.close()
+        here.extend(TERMINATION._here())
+
+    group = new_group(stream, table, callbacks=Callbacks(lease_lost=close))
+    fill(stream, 1)
+    group.__enter__()
+    next(group)
+    closer = threading.Thread(target=group.close, daemon=True)
+    closer.start()
+    closer.join(PATIENCE_S)
+    assert not closer.is_alive()
+    assert here == [group._threads]
+    assert not group._threads.is_own_thread
+    assert leases_of(table)[SHARD].owner is None
+    TERMINATION.remove(group._threads)  # only the main thread restores the default
+
+
 @define
 class SilentTable(MemoryTable):
     """A table whose updates are made without a response at times, and that cannot be read at others."""

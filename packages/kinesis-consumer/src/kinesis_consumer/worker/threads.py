@@ -50,7 +50,7 @@ class WorkerThreads:
     _busy: dict[str, Future[None]] = field(factory=dict, init=False)
     """What is done for a lease. A lease that was lost and gained again has another reader, and may not be read twice at once."""
     _own: threading.local = field(factory=threading.local, init=False)
-    """Whether a thread is one of the worker's."""
+    """Whether a thread is one of the worker's, or closes it."""
 
     def start(self) -> None:
         """
@@ -81,7 +81,7 @@ class WorkerThreads:
 
     @property
     def is_own_thread(self) -> bool:
-        """Whether the caller is one of the worker's threads, as in a callback."""
+        """Whether the caller is one of the worker's threads, or the one that closes it, as in a callback."""
         return getattr(self._own, "is_own", False)
 
     @property
@@ -178,14 +178,14 @@ class WorkerThreads:
 
     @contextmanager
     def _one_closes(self) -> Iterator[None]:
-        """Let one thread at a time close the worker."""
+        """Let one thread at a time close the worker. A callback that it calls runs in a thread of the worker."""
         with self.shards.changed:
             self.shards.changed.wait_for(lambda: not self._is_being_closed)
-            self._is_being_closed = True
+            self._is_being_closed = self._own.is_own = True
         try:
             yield
         finally:
-            self._is_being_closed = False
+            self._is_being_closed = self._own.is_own = False
             self.shards.wake()
 
     def _end_threads(self) -> None:

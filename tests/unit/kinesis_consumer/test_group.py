@@ -326,6 +326,30 @@ def test_a_close_that_is_called_while_it_closes() -> None:
     TERMINATION.remove(group._threads)  # only the main thread restores the default
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signal goes to one thread there")
+def test_a_signal_is_handled_while_another_thread_closes() -> None:
+    """Python handles it in the main thread, and does not wake it if another thread has got the signal."""
+    stream, is_handled, started = new_stream(), threading.Event(), threading.Event()
+
+    def lost(*_: object) -> None:
+        started.set()
+        is_handled.wait(PATIENCE_S)
+
+    group = new_group(stream, callbacks=Callbacks(lease_lost=lost))
+    fill(stream, 1)
+    group.__enter__()
+    next(group)
+    before = signal.signal(signal.SIGUSR1, lambda *_: is_handled.set())
+    try:
+        with in_background(closer := threading.Thread(target=group.close)):
+            assert started.wait(PATIENCE_S)
+            threading.Timer(0.1, lambda: signal.pthread_kill(closer.ident or 0, signal.SIGUSR1)).start()
+            group.close()
+            assert is_handled.is_set()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 @define
 class SilentTable(MemoryTable):
     """A table whose updates are made without a response at times, and that cannot be read at others."""

@@ -180,7 +180,10 @@ class WorkerThreads:
     def _one_closes(self) -> Iterator[None]:
         """Let one thread at a time close the worker. A callback that it calls runs in a thread of the worker."""
         with self.shards.changed:
-            self.shards.changed.wait_for(lambda: not self._is_being_closed)
+            while (
+                self._is_being_closed
+            ):  # Python handles a signal in the main thread, which another thread's does not wake
+                self.shards.changed.wait(LONGEST_WAIT_S)
             self._is_being_closed = self._own.is_own = True
         try:
             yield

@@ -238,3 +238,13 @@ def test_a_lock_whose_release_failed_is_not_taken_up_again(locks: Locks) -> None
     with pytest.raises(UnavailableError):
         lock.release()
     assert not lock.step()
+
+
+def test_a_leader_forgets_the_versions_of_its_heartbeats(locks: Locks) -> None:
+    """A leader of many days would keep them all, and delete each of them at its end if another one has the lock."""
+    lock = locks.add("w1")
+    for _ in range(5):
+        assert lock.step()
+    locks.put(ownerName="w2", recordVersionNumber="v1")
+    lock.release()
+    assert locks.tables["w1"].calls.count("delete") == 1

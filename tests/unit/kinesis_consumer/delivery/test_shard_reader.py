@@ -259,6 +259,29 @@ def test_a_batch_is_the_same_after_a_crash() -> None:
     assert data(commit(reader, again)) == [b"3"]
 
 
+def test_a_batch_that_is_delivered_again_costs_no_write() -> None:
+    """Its end is in the lease already."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    next_batch(shard.reader())
+    reader = shard.reader()
+    lease = shard.lease()
+    next_batch(reader)
+    assert shard.lease() == lease
+
+
+def test_a_batch_is_committed_as_its_worker_does() -> None:
+    """`Batch.commit` leaves it to the worker, which also hands out the next batch."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    asked: list[tuple[ShardReader, Batch]] = []
+    reader.commit_with = lambda *of_whom: asked.append(of_whom)
+    batch = next_batch(reader)
+    batch.commit()
+    assert asked == [(reader, batch)]
+
+
 def test_a_batch_of_several_pages_is_the_same_after_a_crash() -> None:
     """A batch that took several pages is read again as one, also where the next worker reads smaller pages."""
     shard = OneShard.new(GroupSettings(max_batch_records=5))

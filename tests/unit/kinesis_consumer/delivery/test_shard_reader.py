@@ -470,15 +470,16 @@ def test_the_data_in_memory_is_counted() -> None:
     """Records count from the page that brought them until the commit of their batch."""
     shard = OneShard.new(GroupSettings(max_batch_records=2))
     put(shard, b"1", b"22", b"333")
-    reader = shard.reader()
+    reader, counted = shard.reader(), list[int]()
+    reader.count = counted.append
     batch = next_batch(reader)
-    assert reader.size_bytes == 3
+    assert reader.size_bytes == sum(counted) == 3
     reader.fetch()
-    assert reader.size_bytes == 6
+    assert reader.size_bytes == sum(counted) == 6
     rest = commit(reader, batch)
-    assert reader.size_bytes == 3
+    assert reader.size_bytes == sum(counted) == 3
     commit(reader, rest)
-    assert reader.size_bytes == 0
+    assert reader.size_bytes == sum(counted) == 0
 
 
 def test_data_of_a_reader_that_is_closed_counts_no_longer() -> None:

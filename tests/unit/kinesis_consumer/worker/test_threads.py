@@ -13,7 +13,7 @@ from kinesis_consumer import GroupSettings
 from kinesis_consumer.worker import WorkerThreads
 from support.consumer_groups import fill, new_group, new_stream
 from support.fake_stream import FakeClock
-from support.waiting import PATIENCE_S
+from support.waiting import PATIENCE_S, wait_until
 from unit.kinesis_consumer.lease_faults import FaultyTable
 
 RARELY = GroupSettings(lease_duration_s=30.0, fetch_interval_s=3600, max_batch_records=1)
@@ -46,6 +46,19 @@ def test_a_change_before_a_wait_is_not_missed(monkeypatch: pytest.MonkeyPatch) -
         await in_time(asyncio.ensure_future(threads.wait_async(seen, 2 * PATIENCE_S)))
 
     asyncio.run(program())
+
+
+def test_a_change_wakes_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that waits is woken by a change in any other one."""
+    monkeypatch.setattr(f"{WorkerThreads.__module__}.LONGEST_WAIT_S", 2 * PATIENCE_S)
+    threads = new_group(new_stream())._threads
+    seen = threads.changes
+    waiting = threading.Thread(target=threads.wait, args=[seen, 2 * PATIENCE_S], daemon=True)
+    waiting.start()
+    wait_until(lambda: bool(threads.shards.changed._waiters))  # type: ignore[attr-defined]
+    threads.shards.wake()
+    waiting.join(PATIENCE_S)
+    assert not waiting.is_alive()
 
 
 def test_a_change_wakes_a_task(monkeypatch: pytest.MonkeyPatch) -> None:

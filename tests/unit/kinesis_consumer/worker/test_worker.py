@@ -54,6 +54,17 @@ def test_a_lease_that_is_not_due_costs_no_thread() -> None:
     assert passed == worker.leases.shards.readers()
 
 
+def test_a_lease_that_ends_frees_its_data() -> None:
+    """Otherwise a worker that loses shards has no room for those that it keeps."""
+    worker, shard = worker_with_a_lease()
+    shard.stream.put(shard.shard_id, b"x")
+    (reader,) = worker.leases.shards.readers()
+    worker.advance(reader)
+    assert worker.leases.shards.size_bytes == 1
+    worker.leases.end(reader)
+    assert worker.leases.shards.size_bytes == 0
+
+
 def test_an_outage_of_hours_is_waited_out(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

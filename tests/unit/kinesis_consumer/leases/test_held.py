@@ -118,6 +118,20 @@ def test_a_lost_response_loses_no_lease(shard: OneShard, held: HeldLease) -> Non
     assert held.is_ours
 
 
+def test_a_commit_of_a_lease_that_changes_all_the_time(shard: OneShard, held: HeldLease) -> None:
+    """It gives up after some attempts, and does not count as written."""
+
+    def renew() -> str:
+        if shard.table.calls[-1][0] == "update":
+            shard.table.table.update(updates.renew(shard.lease()))
+        return ""
+
+    shard.table.hook = renew
+    with pytest.raises(LeaseLostError, match="its item changes all the time"):
+        held.checkpoint(LeaseCheckpoint("7"), None, {})
+    assert shard.lease().checkpoint != LeaseCheckpoint("7")
+
+
 def test_hand_over(shard: OneShard, held: HeldLease) -> None:
     """A renewal learns that the leader wants the lease for another worker, and keeps it until it is released."""
     assert shard.table.table.update(updates.begin_hand_over(shard.lease(), "next")) is not None

@@ -450,7 +450,7 @@ def test_a_leader_that_closes_gives_nothing_to_the_dead() -> None:
     assert loads_of_others(coordinator.leader, coordinator.wall_clock) == {"worker-0": 1}
     for _ in range(20):
         clock.sleep(1)
-        coordinator.worker.renew()
+        coordinator.holder.renew()
         coordinator.step()
     assert {lease.owner for lease in leases_of(table).values()} == {"worker-1"}
     assert loads_of_others(coordinator.leader, coordinator.wall_clock) == {}

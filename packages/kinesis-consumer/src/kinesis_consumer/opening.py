@@ -64,12 +64,12 @@ class Opening:
             verify_stream(present, each.stream_id, list_shards)
         sources: dict[str | None, GroupStream] = {(each.stream_id if named else None): each for each in found}
         apis = {stream_id: source.api for stream_id, source in sources.items()}
-        member = LeaseHolder(self.worker, table, sources, self.settings, clock, self.callbacks)
+        holder = LeaseHolder(self.worker, table, sources, self.settings, clock, self.callbacks)
         identifier = None if named else found[0].stream_id
-        join(table, member.namesakes, SystemClock(), rng)
+        join(table, holder.namesakes, SystemClock(), rng)
         keeper = LeaseKeeper(table, apis, initial, clock, identifier)
-        coordinator = Coordinator(member, keeper, clock, SystemClock(), rng)
-        return WorkerThreads(Worker(member), coordinator)
+        coordinator = Coordinator(holder, keeper, clock, SystemClock(), rng)
+        return WorkerThreads(Worker(holder), coordinator)
 
     def _source(
         self, ref: StreamRef, name: str, api: StreamApi, rng: random.Random, initial: InitialPosition

@@ -44,7 +44,7 @@ class Group:
         for _ in range(round(seconds * 2)):
             for member in members:
                 member.step()
-                member.worker.renew()
+                member.holder.renew()
             self.clock.sleep(0.5)
 
 
@@ -63,10 +63,10 @@ def test_no_worker_gets_more_leases_than_the_setting_says() -> None:
     group = Group.of(5, GroupSettings(max_leases=2))
     first = group.join("first")
     group.run(first, seconds=5)
-    assert len(first.worker.shards.held()) == 2
+    assert len(first.holder.shards.held()) == 2
     second = group.join("second")
     group.run(first, second, seconds=5)
-    assert (len(first.worker.shards.held()), len(second.worker.shards.held())) == (2, 2)
+    assert (len(first.holder.shards.held()), len(second.holder.shards.held())) == (2, 2)
 
 
 def test_a_hand_over_may_take_as_long_as_the_setting_says() -> None:
@@ -82,7 +82,7 @@ def test_a_hand_over_may_take_as_long_as_the_setting_says() -> None:
     assert all(batch.is_ours for batch in batches)
     group.run(first, second, seconds=30)
     assert [batch.is_ours for batch in batches].count(True) == 1
-    assert len(second.worker.shards.held()) == 1
+    assert len(second.holder.shards.held()) == 1
 
 
 def unassigned(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -112,5 +112,5 @@ def test_shards_that_wait_for_a_worker_are_not_logged(caplog: pytest.LogCaptureF
     first, second = group.join("first"), group.join("second")
     group.run(first, second, seconds=30)
     group.run(first, seconds=60)
-    assert len(first.worker.shards.held()) == 4
+    assert len(first.holder.shards.held()) == 4
     assert unassigned(caplog) == []

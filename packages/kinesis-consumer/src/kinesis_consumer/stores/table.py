@@ -1,4 +1,4 @@
-"""Tables of items with conditional writes: all that the members of a group know of each other goes through one."""
+"""Tables of items with conditional writes: all that the workers of a group know of each other goes through one."""
 
 from __future__ import annotations
 

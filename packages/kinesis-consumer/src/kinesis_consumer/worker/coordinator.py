@@ -68,7 +68,7 @@ class Unassigned:
 class Coordinator:
     """Runs what is due of the coordination of one worker. Not thread-safe."""
 
-    worker: LeaseHolder
+    holder: LeaseHolder
     keeper: LeaseKeeper
     clock: Clock
     wall_clock: Clock
@@ -85,7 +85,7 @@ class Coordinator:
     _periodic: list[Periodic] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        name, table, settings = self.worker.name, self.worker.table, self.worker.settings
+        name, table, settings = self.holder.name, self.holder.table, self.holder.settings
         self.leader = Leader(
             name,
             table,
@@ -96,7 +96,7 @@ class Coordinator:
             self._keep,
             settings.hand_over_timeout_s,
             settings.max_leases,
-            self.worker.streams.knows,
+            self.holder.streams.knows,
         )
         self._unassigned = Unassigned(settings.max_leases, settings.lease_duration_s)
         heartbeat_s = settings.lease_duration_s / HEARTBEATS
@@ -135,12 +135,12 @@ class Coordinator:
         loads: dict[str, int] = {}
         try:
             with _survived("report"):
-                self.worker.table.delete(self.worker.name, {})
+                self.holder.table.delete(self.holder.name, {})
             with _survived("assignment"):
                 loads = loads_of_others(self.leader, self.wall_clock)
         finally:
             try:
-                self.worker.release_all(loads, only_idle=only_idle)
+                self.holder.release_all(loads, only_idle=only_idle)
             finally:
                 with _survived("leader's lock"):
                     self.leader.lock.release()
@@ -150,17 +150,17 @@ class Coordinator:
         try:
             self.release(only_idle=False)
         finally:
-            self.worker.table.close()
+            self.holder.table.close()
 
     def _verify(self) -> float:
-        OlderWorkers(self.worker.table.name, self.worker.name).verify(self.worker.table)
+        OlderWorkers(self.holder.table.name, self.holder.name).verify(self.holder.table)
         return VERIFICATION_S
 
     def _report(self) -> float:
-        streams = [stream_id for stream_id in self.worker.sources if stream_id is not None]
-        period_s = min(REPORT_S, self.worker.settings.lease_duration_s)
+        streams = [stream_id for stream_id in self.holder.sources if stream_id is not None]
+        period_s = min(REPORT_S, self.holder.settings.lease_duration_s)
         now_s = self.wall_clock.now_s()
-        self.worker.table.update(report_alive(self.worker.name, now_s, period_s, streams))
+        self.holder.table.update(report_alive(self.holder.name, now_s, period_s, streams))
         return period_s
 
     def _lock(self) -> float:
@@ -169,7 +169,7 @@ class Coordinator:
         if not lock.step():
             return min(lock.heartbeat_s, CANDIDACY_S)
         if not was_held:
-            log.info("leader.elected", worker=self.worker.name)
+            log.info("leader.elected", worker=self.holder.name)
             self.keeper.begin()
         return lock.heartbeat_s
 
@@ -179,7 +179,7 @@ class Coordinator:
             self._note(run)
         elif self.leader.lock.suspects_leader():
             self.leader.watch()
-        return scan_pause_s(self._leases, LEADING_S, self.worker.settings.lease_duration_s)
+        return scan_pause_s(self._leases, LEADING_S, self.holder.settings.lease_duration_s)
 
     def _keep(self, leases: Sequence[Lease]) -> bool:
         verify_naming(leases, named=None not in self.keeper.streams)
@@ -200,25 +200,25 @@ class Coordinator:
         self._listings.setdefault(stream_id, Outage("creation")).warn(code, reason, self.clock.now_s())
 
     def _discover(self) -> float:
-        self.worker.discover()
+        self.holder.discover()
         return DISCOVERY_S
 
     def _note(self, run: LeaderRun) -> None:
         """Remember what a run has shown, and warn once of what this worker does not read: other streams, and malformed items."""
         self._leases = len(run.leases)
         self._unassigned.note(run.unassigned, self.clock.now_s())
-        self.worker.streams.warn(run.leases)
+        self.holder.streams.warn(run.leases)
         for key in set(run.malformed) - self._malformed:
             self._malformed.add(key)
             log.warning("lease.malformed", lease=key)
 
     def _clean_up(self) -> float:
         """Delete the leases of finished shards that are no longer needed."""
-        if self.worker.shards.finished():
-            leases, _ = read_leases(self.worker.table.scan())
-            for lease in needless_leases(leases, self.worker.name, self.keeper.listings):
-                if delete_finished(self.worker.table, lease, self.worker.name):
-                    self.worker.shards.remove_finished(lease.key)
+        if self.holder.shards.finished():
+            leases, _ = read_leases(self.holder.table.scan())
+            for lease in needless_leases(leases, self.holder.name, self.keeper.listings):
+                if delete_finished(self.holder.table, lease, self.holder.name):
+                    self.holder.shards.remove_finished(lease.key)
                     log.info("lease.deleted", lease=lease.key)
         return CLEANUP_S
 

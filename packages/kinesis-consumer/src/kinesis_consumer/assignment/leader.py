@@ -222,7 +222,7 @@ class Sightings:
         seen = self._seen.get(lease.key)
         if lease.actual_owner is None or seen is None:
             return False
-        # A KCL looks every ten seconds only for leases that were given to it.
+        # A KCL finds a lease that was given to it only after up to ten seconds.
         return now_s - seen.changed_s >= self.duration_s * (1 if seen.is_confirmed else 2)
 
     def hand_over_s(self, lease: Lease, now_s: float) -> float:

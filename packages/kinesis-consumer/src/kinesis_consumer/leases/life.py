@@ -1,16 +1,16 @@
 """
 The life of a lease, and of the current batch of its shard, as values and as pure functions from one value to the next.
 
-    Held, HandingOver -> Held, HandingOver     `known`, `written`: what a write or a read of the lease has shown; a leader may
-    begin or revoke a hand-over HandingOver -> HandingOver                 `ask`: the program was asked to finish the current
-    batch Held, HandingOver -> Releasing, Released   `begin_release`, then `end_release`: this worker gives the lease to others on
-    purpose Held, HandingOver, Releasing -> Lost       `expire`, `lose`, `found`: another worker has it, or may have it
+    Held, HandingOver -> Held, HandingOver     `known`, `written`: what a write or a read of the lease has shown
+    HandingOver -> HandingOver                 `ask`: the program was asked to finish the current batch
+    Held, HandingOver -> Releasing, Released   `begin_release`, then `end_release`: this worker gives the lease to others on purpose
+    Held, HandingOver, Releasing -> Lost       `expire`, `lose`, `found`: another worker has it, or may have it
 
     Empty -> Planned -> Ready -> Out           `plan`, `fix`, `take`: a batch is built, its end is written, the program has it
     Out -> Empty, Planned, Ready               `end_commit`: the next batch takes its place, if its records are there
     any -> Withdrawn                           the lease is released or lost: the next owner delivers the batch
 
-`Released`, `Lost` and `Withdrawn` are never left.
+A leader may begin a hand-over, or revoke it. `Released`, `Lost` and `Withdrawn` are never left.
 """
 
 from __future__ import annotations

@@ -98,7 +98,6 @@ WITHOUT_NATIVE = (
             "aggregation_round_trips",
             "fan_out_frames",
             "fan_out_histories",
-            "hostile_aggregates",
             "hostile_responses",
             "producing",
         )

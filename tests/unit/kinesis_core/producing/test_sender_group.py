@@ -248,6 +248,9 @@ def test_lost_thread() -> None:
         with pytest.raises(PutError, match="this process is out of memory"):
             put_and_flush(writing)
         writing.close()
+    for thread in threading.enumerate():
+        if thread.name == "kinesis-put":
+            thread.join(PATIENCE_S)  # else pytest reports its error as one of the next test
 
 
 def put_and_flush(writing: Producer) -> None:

@@ -119,7 +119,7 @@ CLI_MAY_IMPORT = {
     "screens": {"ending", "lineage", "live", "output", "signals", "traffic", "wording"},
     "lease_table": CLI_BASE,
     "checkup": {*CLI_BASE, "traffic"},
-    "destination": {"connecting"},
+    "destination": {"connecting", "ending"},
     "copying": {*CLI_BASE, "stopping", "putting"},
     "app": {"version"},  # it names the modules of the commands, and imports none
     "main": {"app", "ending", "file_errors", "signals", "wording"},

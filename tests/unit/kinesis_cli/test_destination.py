@@ -6,6 +6,7 @@ import pytest
 
 from kinesis_cli.connecting import Connect
 from kinesis_cli.destination import Destination
+from kinesis_cli.ending import UsageError
 
 SOURCE = Connect(
     region="eu-west-1", endpoint_url="http://127.0.0.1:1", profile="mine", role_arn="role", external_id="x"
@@ -40,3 +41,10 @@ def test_what_is_not_given_is_as_for_the_source(
     """Another region of the destination replaces the endpoint of the source as well, and a profile or role what belongs to it."""
     made = Destination(**options).connect(stream, SOURCE, "eu-west-1")
     assert (made.region, made.endpoint_url, made.profile, made.role_arn, made.external_id) == found
+
+
+def test_the_endpoint_is_verified() -> None:
+    """The error names the option of the destination, and shows no password."""
+    with pytest.raises(UsageError, match=r"^--to-endpoint-url has a value .* Remove the user") as refused:
+        Destination(to_endpoint_url="http://user:s3cr3t@there").connect("orders", SOURCE, "eu-west-1")
+    assert "s3cr3t" not in str(refused.value)

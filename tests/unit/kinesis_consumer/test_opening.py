@@ -218,8 +218,7 @@ OPENED: dict[str, Any] = {"leases": MemoryLeases(), "region": REGION, "credentia
             "DynamoLeases(), SqliteLeases('leases.db'), MemoryLeases(), or the path of a file of SQLite",
         ),
         ("region", 5, "the name of a region, such as eu-west-1"),
-        ("endpoint_url", 5, "a URL that begins with http:// or https://"),
-        ("endpoint_url", "localhost:4566", "a URL that begins with http:// or https://"),
+        ("endpoint_url", "localhost:4566", "an http or https URL, such as http://127.0.0.1:4567"),
         ("wire_format", "json", "WireFormat.JSON or WireFormat.CBOR"),
         ("consumer", "", "the name or ARN of a consumer"),
         ("consumer", 5, "the name or ARN of a consumer"),
@@ -255,13 +254,13 @@ def test_a_path_is_a_file_of_sqlite(path: str | Path) -> None:
         (lambda: parse_store(""), "'path' is ''. Use the path of a file."),
         (
             lambda: DynamoLeases(endpoint_url="localhost:8000"),
-            "'endpoint_url' is 'localhost:8000'. Use a URL that begins with http:// or https://.",
+            "'endpoint_url' is 'localhost:8000'. Use an http or https URL, such as http://127.0.0.1:4567.",
         ),
         (lambda: DynamoLeases(add_index=1), "'add_index' is 1. Use True or False."),  # type: ignore[arg-type]
         (lambda: SendTo(""), "'stream' is ''. Use the name or ARN of a stream."),
         (
             lambda: SendTo("dead", endpoint_url="localhost"),
-            "'endpoint_url' is 'localhost'. Use a URL that begins with http:// or https://.",
+            "'endpoint_url' is 'localhost'. Use an http or https URL, such as http://127.0.0.1:4567.",
         ),
         (lambda: Callbacks(metric=5), "'metric' is 5. Use a function."),  # type: ignore[arg-type]
     ],

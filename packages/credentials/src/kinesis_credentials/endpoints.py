@@ -1,4 +1,4 @@
-"""Reads the region from an endpoint's host, using botocore's data of AWS's partitions."""
+"""URLs of services: which are accepted, and the region in the host, by botocore's data of AWS's partitions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,89 @@ import json
 import os
 import re
 from functools import lru_cache
-from typing import Any
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+
+KIND_OF_URL = "an http or https URL, such as http://127.0.0.1:4567"
+_LONGEST_SHOWN = 200
+_BOTOCORE_REFUSES = "Invalid endpoint: "
+_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_HOST = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(\.{_LABEL})*\.?")
+
+
+class BadUrlError(ValueError):
+    """
+    A URL of a service is refused. The text continues the name of a setting, and shows no secret.
+
+    Attributes:
+        hint: A sentence that says what to change. It may be empty.
+        hides_url: Whether the URL may hold a secret.
+    """
+
+    def __init__(self, url: str, hint: str = "", *, hides_url: bool = False) -> None:
+        self.hint = hint
+        self.hides_url = hides_url or any(mark in url for mark in "@?#")
+        given = (
+            "has a value that is not accepted, and not shown"
+            if self.hides_url
+            else f"is {url[:_LONGEST_SHOWN]!r}"
+        )
+        super().__init__(" ".join(filter(None, (f"{given}.", hint, f"Use {KIND_OF_URL}."))))
+
+
+def verify_url(url: str) -> None:
+    """
+    Verify that *url* is that of a service, as botocore accepts it, without a part that may hold a secret.
+
+    Raises:
+        BadUrlError: It is not.
+    """
+    try:
+        parts = urlsplit(url)
+        is_good = parts.port != 0 and parts.scheme in ("http", "https") and _is_host(parts.hostname or "")
+    except ValueError:
+        raise BadUrlError(url, hides_url=True) from None
+    if "@" in url:
+        raise BadUrlError(url, "Remove the user and the password.")
+    if parts.query or parts.fragment:
+        raise BadUrlError(url, "Remove the part that begins with '?' or '#'.")
+    if not is_good or re.search(r"\s", url):
+        raise BadUrlError(url)
+
+
+def create_client(session: Session, service: str, url: str | None, **arguments: Any) -> Any:
+    """
+    Return a client of botocore at *url*, or where the environment or the AWS configuration says.
+
+    Raises:
+        BadUrlError: That URL is refused.
+    """
+    if url is not None:
+        verify_url(url)
+    try:
+        client = session.create_client(service, endpoint_url=url, **arguments)
+    except ValueError as error:
+        refused = str(error).removeprefix(_BOTOCORE_REFUSES)
+        if refused != str(error) or "@" in refused:
+            raise BadUrlError(refused) from None
+        raise
+    verify_url(client.meta.endpoint_url)  # botocore accepts more, and its errors show it
+    return client
+
+
+def _is_host(name: str) -> bool:
+    """Return whether botocore accepts *name* as a host. It refuses names that DNS forbids, such as with an underscore."""
+    if ":" not in name:
+        return _HOST.fullmatch(name) is not None
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def find_endpoint_region(endpoint_url: str) -> str | None:

@@ -12,7 +12,7 @@ from botocore.session import Session
 
 from kinesis_credentials.advice import Advice
 from kinesis_credentials.credentials import RenewableCredentials
-from kinesis_credentials.endpoints import find_endpoint_region
+from kinesis_credentials.endpoints import BadUrlError, create_client, find_endpoint_region, verify_url
 from kinesis_credentials.errors import (
     Attempt,
     CredentialsError,
@@ -22,7 +22,7 @@ from kinesis_credentials.errors import (
     for_role,
 )
 from kinesis_credentials.expiry import renew_expired
-from kinesis_credentials.failures import MALFORMED, ErrorResponse, is_passing, safe_message
+from kinesis_credentials.failures import MALFORMED, ErrorResponse, is_passing, safe_message, unusable
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from kinesis_credentials.specs import AssumeRole
 
@@ -72,13 +72,15 @@ class Role:
                 "MalformedResponse",
                 advice=Advice.CHECK_STS,
             ) from None
+        except BadUrlError as error:
+            raise SourceFailedError(
+                f"STS could not be asked to let {self.name} be assumed: its URL {error}",
+                "InvalidEndpoint",
+                advice=Advice.CHECK_STS,
+            ) from None
         except MALFORMED as error:
-            if self._client is None:  # botocore refuses the URL
-                raise SourceFailedError(
-                    f"STS could not be asked to let {self.name} be assumed: {error}.",
-                    "InvalidEndpoint",
-                    advice=Advice.CHECK_STS,
-                ) from None
+            if self._client is None:
+                raise unusable(error) from None
             raise SourceUnavailableError(
                 f"STS AssumeRole for {self.name} gave a malformed response ({type(error).__name__}).",
                 "MalformedResponse",
@@ -89,16 +91,12 @@ class Role:
         url = self.spec.sts_endpoint_url
         # Older releases of botocore call the global endpoint: far away, and one more point of failure.
         self.base.set_config_variable("sts_regional_endpoints", "regional")
-        client = self.base.create_client(
-            "sts",
-            region_name=_find_region(url),
-            endpoint_url=url,
-            config=Config(
-                connect_timeout=CONNECT_TIMEOUT_S,
-                read_timeout=READ_TIMEOUT_S,
-                retries={"total_max_attempts": 3, "mode": "standard"},
-            ),
+        config = Config(
+            connect_timeout=CONNECT_TIMEOUT_S,
+            read_timeout=READ_TIMEOUT_S,
+            retries={"total_max_attempts": 3, "mode": "standard"},
         )
+        client = create_client(self.base, "sts", url, region_name=_find_region(url), config=config)
         renew_expired(client, self.base_credentials)
         return client
 
@@ -123,4 +121,5 @@ def _find_region(url: str | None) -> str | None:
     """Return the region in the URL of STS; None when the session's region is right."""
     if url is None:
         return None
+    verify_url(url)
     return _GLOBAL_STS_REGION if urlsplit(url).hostname == _GLOBAL_STS else find_endpoint_region(url)

@@ -63,12 +63,12 @@ class Connect:
         Return the connection to *stream*, a name or ARN. It makes no call.
 
         Raises:
-            OptionError: It is neither.
+            OptionError: It is neither, or the endpoint is no URL.
             RegionError: No region is found.
         """
         from kinesis_core.aws import Connection
 
-        return _checked(Connection.to_stream(stream, **self._arguments))
+        return note_silence(Connection.to_stream(stream, **self._arguments))
 
     def region_source(self, stream: str) -> str:
         """Return where the region of *stream* comes from, for people."""
@@ -86,11 +86,12 @@ class Connect:
         Return the connection to the account and region, for its streams and tables. It makes no call.
 
         Raises:
+            OptionError: The endpoint is no URL.
             RegionError: No region is found.
         """
         from kinesis_core.aws import Connection
 
-        return _checked(Connection.to_account(**self._arguments))
+        return note_silence(Connection.to_account(**self._arguments))
 
     def open(self, stream: str, *, consumer: str | None = None) -> Stream:
         """
@@ -138,15 +139,6 @@ def _has_consumer(connection: Connection, name_or_arn: str) -> bool:
     except StreamNotFoundError:
         return False
     return found.status != "DELETING"  # by a command before this one: it will be registered again
-
-
-def _checked(connection: Connection) -> Connection:
-    """Return *connection*. While it waits for a server, it says so."""
-    url = connection.endpoint_url
-    if url is not None and not url.startswith(("http://", "https://")):
-        raise UsageError(f"--endpoint-url is '{url}'. Use a URL such as http://127.0.0.1:4567.")
-    note_silence(connection)
-    return connection
 
 
 DEFAULT = Connect()

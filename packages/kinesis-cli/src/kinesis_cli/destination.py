@@ -6,6 +6,7 @@ from attrs import evolve, frozen
 from cyclopts import Group, Parameter
 
 from kinesis_cli.connecting import Connect
+from kinesis_cli.ending import UsageError
 
 GROUP = Group("Destination", sort_key=101)
 
@@ -29,8 +30,13 @@ class Destination:
     def connect(self, stream: str, source: Connect, source_region: str) -> Connect:
         """Return the connection to the destination *stream*, next to that of the *source*, which is in *source_region*."""
         from kinesis_credentials import find_arn_region
-        from kinesis_credentials.endpoints import find_endpoint_region
+        from kinesis_credentials.endpoints import BadUrlError, find_endpoint_region, verify_url
 
+        if self.to_endpoint_url is not None:
+            try:
+                verify_url(self.to_endpoint_url)
+            except BadUrlError as error:
+                raise UsageError(f"--to-endpoint-url {error}") from None
         of_arn = find_arn_region(stream) if stream.startswith("arn:") else None
         named = self.to_region or of_arn or find_endpoint_region(self.to_endpoint_url or "")
         is_elsewhere = named not in (None, source_region)

@@ -82,9 +82,9 @@ class _Endpoints:
         event["context"][_ID].responded(**event)
 
 
-def note_silence(connection: Connection, make: Callable[[], FirstResponse] = FirstResponse) -> None:
+def note_silence(connection: Connection, make: Callable[[], FirstResponse] = FirstResponse) -> Connection:
     """
-    Let all clients for *connection* that are made from now on say when the first response does not come.
+    Return *connection*. All clients for it that are made from now on say when the first response does not come.
 
     *make* makes what watches over one endpoint.
     """
@@ -101,3 +101,4 @@ def note_silence(connection: Connection, make: Callable[[], FirstResponse] = Fir
                 ("after-call-error", endpoints.failed),
             ):
                 session.register(f"{event}.{service}", handler, unique_id=f"{_ID}-{event}-{service}")
+    return connection

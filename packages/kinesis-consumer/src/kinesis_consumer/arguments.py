@@ -6,11 +6,11 @@ import re
 from types import UnionType
 
 from kinesis_core import OptionError, WireFormat
+from kinesis_core.aws import verify_endpoint
 from kinesis_core.options import shorten
 from kinesis_credentials import CredentialSpec
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
-_ENDPOINT = re.compile(r"https?://[^/]")
 _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256,}", re.DOTALL)
 """Keys that a worker's report cannot have: keys of leases and of the other items of the table, and long ones."""
 
@@ -72,14 +72,3 @@ def verify_connection(region: object, endpoint_url: object, credentials: object,
         )
     if not isinstance(wire_format, WireFormat):
         raise refused("wire_format", "WireFormat.JSON or WireFormat.CBOR", wire_format)
-
-
-def verify_endpoint(url: object) -> None:
-    """
-    Verify that *url* is one, if it is given.
-
-    Raises:
-        OptionError: It is not.
-    """
-    if url is not None and not (isinstance(url, str) and _ENDPOINT.match(url)):
-        raise refused("endpoint_url", "a URL that begins with http:// or https://", url)

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from attrs import evolve, field, frozen
 
-from kinesis_consumer.arguments import refused, verify_endpoint, verify_table_name
+from kinesis_consumer.arguments import refused, verify_table_name
 from kinesis_consumer.patience import OPENING, patiently
 from kinesis_consumer.stores import DynamoTable, ItemTable, MemoryTable, SqliteTable
-from kinesis_core.aws import Connection
+from kinesis_core.aws import Connection, verify_endpoint
 from kinesis_core.clock import SteadyClock
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kinesis_core.aws import (
     Connection,
@@ -164,12 +167,12 @@ def test_a_missing_http2_package_is_reported(missing: str) -> None:
         (
             None,
             "localhost:4567",
-            "'endpoint_url' must be a URL such as http://127.0.0.1:4567. Invalid endpoint",
+            "'endpoint_url' is 'localhost:4567'. Use an http or https URL, such as http://127.0.0.1:4567.",
         ),
         (
             None,
             "http://127.0.0.1:port",
-            "'endpoint_url' must be a URL such as http://127.0.0.1:4567. Port could not be cast",
+            "'endpoint_url' has a value that is not accepted, and not shown. Use an http or https URL, such as",
         ),
     ],
 )
@@ -211,6 +214,39 @@ def test_a_missing_bundle_of_certificates_for_http2(monkeypatch: pytest.MonkeyPa
 def test_a_malformed_url_of_sts_is_an_error_of_ours() -> None:
     role = AssumeRole(KEYS, "arn:aws:iam::000000000000:role/reader", "tests", sts_endpoint_url="sts.local")
     with pytest.raises(
-        SourceFailedError, match=r"reader be assumed: Invalid endpoint: sts\.local\. Is sts_end"
+        SourceFailedError,
+        match=r"reader be assumed: its URL is 'sts\.local'\. Use an http.*4567\. Is sts_end",
     ):
         stream_client(connection(credentials=role), ORDERS)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:s3cr3t@127.0.0.1:4567",
+        "http://user:s3cr3t/@127.0.0.1",
+        "http://user:s3cr3t\u2100@127.0.0.1",  # urlsplit refuses such a host, and shows it
+        "http://127.0.0.1:s3cr3t",
+        "http://127.0.0.1/?token=s3cr3t",
+        "s3cr3t@nowhere",
+    ],
+)
+@pytest.mark.parametrize("service", ["kinesis", "dynamodb", "sts"])
+@pytest.mark.parametrize("is_argument", [True, False], ids=["argument", "environment"])
+def test_a_secret_in_a_url_is_refused_and_not_shown(
+    service: str, url: str, is_argument: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise an error of botocore shows it as soon as the endpoint does not respond."""
+    given = url if is_argument else None
+    if given is None:
+        monkeypatch.setenv(f"AWS_ENDPOINT_URL_{service.upper()}", url)
+    role = AssumeRole(KEYS, "arn:aws:iam::000000000000:role/reader", "tests", sts_endpoint_url=given)
+    make: dict[str, Callable[[], object]] = {
+        "kinesis": lambda: stream_client(evolve(connection(), endpoint_url=given), ORDERS),
+        "dynamodb": lambda: make_client(connection(), "dynamodb", given),
+        "sts": lambda: stream_client(connection(credentials=role), ORDERS),
+    }
+    with pytest.raises(KinesisError) as refused:
+        make[service]()
+    assert "s3cr3t" not in "".join(traceback.format_exception(refused.value))
+    assert "Use an http or https URL" in str(refused.value)

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
         subscription_client as subscription_client,
         tables_client as tables_client,
     )
-    from kinesis_core.aws.connection import Connection as Connection, StreamRef as StreamRef
+    from kinesis_core.aws.connection import (
+        Connection as Connection,
+        StreamRef as StreamRef,
+        verify_endpoint as verify_endpoint,
+    )
     from kinesis_core.aws.dry_runs import (
         check_reading as check_reading,
         check_writing as check_writing,
@@ -77,7 +81,7 @@ lazy_names(
         "kinesis_core.aws.clients": (
             "consumer_client find_session list_streams make_client stream_client subscription_client tables_client"
         ),
-        "kinesis_core.aws.connection": "Connection StreamRef",
+        "kinesis_core.aws.connection": "Connection StreamRef verify_endpoint",
         "kinesis_core.aws.dry_runs": "check_reading check_writing dry_run_client",
         "kinesis_core.aws.permissions": "CALLS KEY KEY_USES ApiCall Location Purpose Resource",
         "kinesis_core.aws.rate_limits": "ReadRateLimiter",

@@ -38,7 +38,7 @@ from kinesis_credentials import (
     get_credentials,
     renew_expired,
 )
-from kinesis_credentials.endpoints import is_aws_endpoint
+from kinesis_credentials.endpoints import BadUrlError, create_client, is_aws_endpoint
 from kinesis_credentials.failures import unusable
 
 if TYPE_CHECKING:
@@ -242,20 +242,19 @@ def _make_client(
     )
     try:
         with _lock:  # a botocore session makes clients in one thread at a time
-            client = session.create_client(
-                service, region_name=region, endpoint_url=endpoint_url, config=config
-            )
-        _ = urlsplit(client.meta.endpoint_url).port  # botocore reads it with the first call
+            client = create_client(session, service, endpoint_url, region_name=region, config=config)
     except InvalidRegionError:
         raise RegionError(
             f"'{region}' is not an AWS region.", advice="Use a name such as eu-west-1."
         ) from None
-    except (
-        ValueError
-    ) as error:  # of a URL: the argument, or one that botocore found in the environment or the profile
+    except BadUrlError as error:
         setting = Setting.ENDPOINT if service == "kinesis" else Setting.TABLES_ENDPOINT
-        raise OptionError(f"must be a URL such as http://127.0.0.1:4567. {error}", about=setting) from None
-    except (BotoCoreError, AttributeError) as error:  # AttributeError for text in place of a section
+        raise OptionError(str(error), about=setting) from None
+    except (
+        BotoCoreError,
+        ValueError,
+        AttributeError,
+    ) as error:  # AttributeError for text in place of a section
         raise unusable(error) from None
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)

@@ -9,7 +9,8 @@ from kinesis_core.aws.transport import Transport
 from kinesis_core.aws.wire_choice import WireFormat
 from kinesis_core.errors import OptionError
 from kinesis_core.model import STREAM_NAME
-from kinesis_credentials import CredentialSpec, DefaultChain, find_arn_region, resolve_region
+from kinesis_credentials import CredentialSpec, DefaultChain, Setting, find_arn_region, resolve_region
+from kinesis_credentials.endpoints import KIND_OF_URL, BadUrlError, verify_url
 
 _DEFAULT_CREDENTIALS = DefaultChain()
 _DEFAULT_RETRY = RetryPolicy()
@@ -49,6 +50,23 @@ class StreamRef:
         return None if self.arn is None else find_arn_region(self.arn)
 
 
+def verify_endpoint(url: object) -> None:
+    """
+    Verify *endpoint_url*, if it is given.
+
+    Raises:
+        OptionError: It is no http or https URL of a host, or may hold a secret. Then it is not shown.
+    """
+    if url is None:
+        return
+    if not isinstance(url, str):
+        raise OptionError(f"is of type {type(url).__name__}. Use {KIND_OF_URL}.", about=Setting.ENDPOINT)
+    try:
+        verify_url(url)
+    except BadUrlError as error:
+        raise OptionError(str(error), about=Setting.ENDPOINT) from None
+
+
 @frozen
 class Connection:
     """Everything needed to call Kinesis. It pickles, and its repr shows no secret."""
@@ -85,10 +103,11 @@ class Connection:
         come from botocore's chain.
 
         Raises:
-            OptionError: As in `StreamRef.parse`.
+            OptionError: As in `StreamRef.parse` and `verify_endpoint`.
             CredentialsError: No region is found, or *region* and the ARN contradict each other.
         """
         stream = StreamRef.parse(name_or_arn)
+        verify_endpoint(endpoint_url)
         spec = credentials or _DEFAULT_CREDENTIALS
         arns = (stream.arn,) if stream.arn else ()
         found = resolve_region(spec, region=region, arns=arns, endpoint_url=endpoint_url)
@@ -105,8 +124,10 @@ class Connection:
         Return the connection to an account and region, for calls that concern no stream in particular. It makes no call.
 
         Raises:
+            OptionError: As in `verify_endpoint`.
             CredentialsError: No region is found.
         """
+        verify_endpoint(endpoint_url)
         spec = credentials or _DEFAULT_CREDENTIALS
         found = resolve_region(spec, region=region, arns=(), endpoint_url=endpoint_url)
         return Connection((), found, endpoint_url, spec)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from ipaddress import ip_address
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from kinesis_core.model import STREAM_NAME
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
+from kinesis_credentials.endpoints import BadUrlError, verify_url
 
 V = TypeVar("V")
 
@@ -33,8 +32,6 @@ _REGION = re.compile(r"[a-z]{2,8}(-[a-z0-9]{1,12}){1,4}")
 _STREAM_ARN = re.compile(
     rf"arn:aws[a-z-]*:kinesis:{_REGION.pattern}:[0-9]{{12}}:stream/{STREAM_NAME.pattern}"
 )
-_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
-_HOST = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(\.{_LABEL})*\.?")
 
 
 def boolean() -> Parser[bool]:
@@ -152,32 +149,13 @@ def url(default_scheme: str = "") -> Parser[str]:
     def parse(text: str) -> str:
         full = f"{default_scheme}://{text}" if default_scheme and "://" not in text else text
         try:
-            parts = urlsplit(full)
-            port_is_good = parts.port != 0
-        except ValueError:
-            raise BadValueError(hides_value=True) from None
-        if "@" in full:
-            raise BadValueError("Remove the user and the password.", hides_value=True)
-        if parts.query or parts.fragment:  # may hold a token
-            raise BadValueError("Remove the part that begins with '?' or '#'.", hides_value=True)
-        is_good = parts.scheme in ("http", "https") and _is_host(parts.hostname or "") and port_is_good
-        if not is_good or re.search(r"\s", full):
-            raise BadValueError()
+            verify_url(full)
+        except BadUrlError as error:
+            raise BadValueError(error.hint, hides_value=error.hides_url) from None
         return full.rstrip("/")
 
     scheme = "" if not default_scheme else " or a host"
     return Parser(f"an http or https URL{scheme}, such as https://kinesis.eu-west-1.amazonaws.com", parse)
-
-
-def _is_host(name: str) -> bool:
-    """Return whether botocore accepts *name* as a host. It refuses names that DNS forbids, such as with an underscore."""
-    if ":" not in name:
-        return _HOST.fullmatch(name) is not None
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def matching(pattern: str | re.Pattern[str], domain: str) -> Parser[str]:

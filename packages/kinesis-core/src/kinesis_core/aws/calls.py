@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import botocore.exceptions
@@ -135,7 +135,7 @@ class BotoCaller:
         """Return what *parse* reads from the response to *call*, which is retried."""
         return call_with_retries(
             action,
-            lambda: self._ask_once(action, call, parse, **where),
+            partial(self._ask_once, action, call, parse, **where),
             self.policy,
             self.clock,
             self.rng,

@@ -23,8 +23,6 @@ POLICY = SubscriptionPolicy(RESUBSCRIBE_S, longest_pause_s=60.0)
 """The shard is polled meanwhile, so it can wait for another reader's subscription to end."""
 QUIET_S = 5.0
 """An event without records comes about as often. The time until the next check whether the subscription has ended."""
-MARGIN_MS = 5000
-"""Arrival times may be off by as much."""
 EVENTS_AHEAD = 2
 """Events in the queue; the thread holds one more. An event has at most 10 MiB."""
 _LOOK_S = 0.5
@@ -214,12 +212,8 @@ class SubscribedPages:
         shard.lag_ms = event.millis_behind
         is_tip, is_last = event.millis_behind == 0, event.is_shard_end
         if not event.records:
-            seen = start.was_empty_until(self._empty_until_ms(event))
-            return ShardPage(Page([], event.millis_behind), seen, seen, is_tip or is_last, is_last)
+            # It may have waited while records came, so it does not show until when nothing had come. The next polled page does.
+            return ShardPage(Page([], event.millis_behind), start, start, is_tip or is_last, is_last)
         first, last = event.records[0], event.records[-1]
         end = ShardOffset(After(last.number), last.arrived_ms, first.number)
         return ShardPage(Page(event.records, event.millis_behind), start, end, is_tip or is_last, is_last)
-
-    def _empty_until_ms(self, event: SubscribedPage) -> int:
-        """Return a time before which no record arrived that this event does not have."""
-        return self.polled.now_ms() - event.millis_behind - MARGIN_MS

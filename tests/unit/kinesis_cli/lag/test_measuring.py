@@ -9,7 +9,7 @@ import pytest
 from attrs import define, evolve, field
 
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.judging import Times, judge
+from kinesis_cli.lag.judging import Times, judge, needs_standing
 from kinesis_cli.lag.lineage import Measurement
 from kinesis_cli.lag.measuring import measure
 from kinesis_cli.lag.probing import MAX_THROTTLES, Unread
@@ -28,9 +28,10 @@ from kinesis_core import (
     TrimHorizon,
 )
 from kinesis_core.model import Page, Record, StreamSummary
-from kinesis_core.shards import STALLED_PAGES, Unseen
+from kinesis_core.shards import STALLED_PAGES, Expired, Passed, Standing, Unseen
 from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
+from support.scripted_stream import ScriptedStream
 
 A, B, C, D = (f"shardId-{number:012d}" for number in range(4))
 HOUR_S = 3600
@@ -338,11 +339,37 @@ def refusing(world: World, respond: Callable[[int], Page]) -> Refusing:
 
 
 def test_stuck_at_the_retention(world: World) -> None:
-    """Pages that stay empty while the lag stays at the retention mean that the position has expired. They are not followed for ever."""
-    stream = refusing(world, lambda _: Page([], 24 * HOUR_S * 1000, "0"))
-    found = world.shard(After(5))
+    """Pages that stay empty while the lag stays at the retention are not followed for ever. The oldest record shows what has expired."""
+    world.stream = stream = ScriptedStream(world.clock, is_stuck_when_trimmed=True)
+    stream.create(1)
+    read, _, left = world.put(), world.put(), world.put()
+    stream.trim(A, 2)
+    found = world.shard(After(read.number))
     assert (found.state, found.lag_ms) == (State.EXPIRED, 24 * HOUR_S * 1000)
-    assert stream.asked == STALLED_PAGES
+    assert len(stream.calls_of("GetRecords")) == STALLED_PAGES + 1
+    assert world.shard(After(left.number)).state is State.CURRENT
+
+
+@pytest.mark.parametrize(
+    ("cut", "is_left", "standing", "state"),
+    [
+        (After(5), False, Expired(None), State.EXPIRED),
+        (After(5), False, Unseen(), State.DOUBTFUL),
+        (After(5), False, Passed(Record("4"), is_absent=False), State.BEHIND),
+        (After(5), True, None, State.BEHIND),
+        (TrimHorizon(), False, None, State.BEHIND),
+        (AtTimestamp(0), False, None, State.BEHIND),
+    ],
+)
+def test_a_gap_as_long_as_the_retention(
+    cut: Cut, is_left: bool, standing: Standing | None, state: State
+) -> None:
+    """Empty pages prove no loss: the position's record or an older one may be left, and after a time Kinesis finds the oldest record."""
+    day_ms = 24 * HOUR_S * 1000
+    look = Unread(None, day_ms, is_left)
+    measurement, times = Measurement(A, cut, Position(cut, "x")), Times(day_ms, 2 * day_ms)
+    assert needs_standing(measurement, look, times) is (standing is not None)
+    assert judge(measurement, look, standing, times).state is state
 
 
 def test_a_long_gap(world: World) -> None:

@@ -36,8 +36,9 @@ class Times:
 
 
 def needs_standing(measurement: Measurement, look: Unread, times: Times) -> bool:
-    """Return whether one has to ask if an older record than the position's is left: the position's own one is gone."""
-    return look.first is not None and _is_named_gone(measurement, look) and not _is_recent(measurement, times)
+    """Return whether one has to ask if an older record than the position's is left: a loss is possible, and its own one is not there."""
+    is_loss_possible = look.first is not None or _is_near_end(look, times)
+    return is_loss_possible and _is_named_gone(measurement, look) and not _is_recent(measurement, times)
 
 
 def judge(measurement: Measurement, look: Unread, standing: Standing | None, times: Times) -> ShardLag:
@@ -64,10 +65,12 @@ def _is_near_end(look: Unread, times: Times) -> bool:
 def _state(
     measurement: Measurement, look: Unread, standing: Standing | None, times: Times
 ) -> tuple[State, str]:
+    from kinesis_core.shards import Expired, Unseen
+
     lag_ms, is_near_end = _lag_ms(look, times), _is_near_end(look, times)
     if look.first is None:
-        if is_near_end:
-            return State.EXPIRED, _STUCK
+        if isinstance(standing, (Expired, Unseen)):
+            return (State.EXPIRED, _STUCK) if isinstance(standing, Expired) else (State.DOUBTFUL, _MAYBE)
         is_gone = _is_named_gone(measurement, look) and not _is_recent(measurement, times)
         return (State.BEHIND, "") if lag_ms else (State.CURRENT, _EMPTY if is_gone else "")
     if _may_have_lost(measurement, look, standing, times):

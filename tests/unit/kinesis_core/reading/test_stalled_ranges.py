@@ -132,12 +132,15 @@ def test_a_subscription_that_stalls_is_polled(one: OneShard) -> None:
 
 
 @every_way
-def test_what_expires_during_a_stall_is_lost(one: OneShard, reading: Reading) -> None:
-    """Records that left while nothing could be read are a loss once the oldest record can be read."""
+@pytest.mark.parametrize("read", [0, 1])
+def test_what_expires_during_a_stall_is_lost(
+    one: OneShard, reading: Reading, read: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Records that left while nothing could be read are a loss once the oldest record can be read. It is reported once."""
     one.stream.clock.sleep(23.9 * HOUR_S)
     one.stream.is_stuck_when_trimmed = True
     pages = reading.pages(one)
-    assert next(pages).records == one.records[:PAGE]
+    assert [next(pages).records for _ in range(read)] == [one.records[:PAGE]] * read
     one.stream.stall(one.shard_id, STALL_S)
     one.stream.trim(one.shard_id, 25)
     if reading.fails:
@@ -145,3 +148,18 @@ def test_what_expires_during_a_stall_is_lost(one: OneShard, reading: Reading) ->
             list(pages)
     else:
         assert [r for page in pages for r in page.records] == one.records[25:]
+        assert caplog.text.count("data.lost") == 1
+
+
+@pytest.mark.parametrize("by_subscription", [False, True])
+@pytest.mark.parametrize("trimmed", [25, RECORDS])
+def test_one_loss_is_logged_once(
+    one: OneShard, by_subscription: bool, trimmed: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Pages that stay empty from the first record on, and then the oldest one that is left, are one loss; also if that is after the range."""
+    one.put(PAGE)
+    one.stream.is_stuck_when_trimmed = True
+    one.stream.trim(one.shard_id, trimmed)
+    found = Reading(by_subscription, fails=False).records(one, 9, 0)
+    assert found == one.records[trimmed:RECORDS]
+    assert caplog.text.count("data.lost") == 1

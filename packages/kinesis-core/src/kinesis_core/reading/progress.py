@@ -122,7 +122,7 @@ class RangeProgress:
         Report that records of the range are lost.
 
         Raises:
-            DataLossError: Always, unless `fail_on_data_loss` is off; then the loss is logged.
+            DataLossError: Always, unless `fail_on_data_loss` is off; then the loss is logged, once until records come.
         """
         stream, shard = self.range.stream, self.range.shard_id
         if self.fail_on_data_loss:
@@ -134,7 +134,8 @@ class RangeProgress:
                 end=self.range.end,
                 reached=self.reached,
             )
-        log.warning("data.lost", reason=reason, stream=stream, shard=shard)
+        if not self.is_lost:
+            log.warning("data.lost", reason=reason, stream=stream, shard=shard)
 
     def _is_end_in(self, page: Page) -> bool:
         end = self.range.end
@@ -144,20 +145,17 @@ class RangeProgress:
         """Check that the first and last record of the range exist, and that empty pages make progress."""
         end, before, self.gap = self.range.end, self.gap, self.gap.after(page)
         self.is_moving = self.gap.stalled_pages <= before.stalled_pages
-        if page.records:
-            self._check_first(page.records[0])
-        if is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
+        oldest = page.records[0].number if page.records else 0
+        if isinstance(self.reached, At) and oldest > self.reached.number:
+            self.lose(
+                f"records from {self.reached} expired before they were read, and the oldest record left is {oldest}"
+            )
+        elif is_last and isinstance(end, (At, After)) and not _contains(page.records, end.number):
             self.lose(f"records up to {end} expired before they were read")
         elif is_last and isinstance(end, ShardEnd) and not page.records:
             self._check_end()
-        if not page.records and not is_last:
+        elif not page.records and not is_last:
             self._check_movement(page)
-
-    def _check_first(self, record: Record) -> None:
-        if isinstance(self.reached, At) and record.number > self.reached.number:
-            self.lose(
-                f"records from {self.reached} expired before they were read, and the oldest record left is {record.number}"
-            )
 
     def _check_end(self) -> None:
         """Check a page that ends the shard without a record: the records before the end may have expired."""
@@ -183,7 +181,7 @@ class RangeProgress:
             f"{self.gap.stalled_pages} empty pages in a row made no progress from {self.reached}, and its record is gone, so the records "
             "expired"
         )
-        self.is_lost, self.gap = True, NO_GAP
+        self.is_lost, self.gap, self._proven, self._taken = True, NO_GAP, None, None
 
     def _trim(self, page: Page, is_last: bool) -> None:
         if is_last:

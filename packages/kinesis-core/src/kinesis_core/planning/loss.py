@@ -187,8 +187,7 @@ def _is_first(oldest: Record, doubt: Doubt) -> bool:
     """Return whether no record can have been between the cut, whose own record is gone, and the *oldest* one that is left."""
     if doubt.following is not None and oldest.number <= doubt.following.number:
         return True
-    epoch_ms = doubt.cut.epoch_ms if isinstance(doubt.cut, AtTimestamp) else 0
-    is_before = oldest.arrived_ms is not None and oldest.arrived_ms < max(epoch_ms, doubt.promised_ms or 0)
+    is_before = oldest.arrived_ms is not None and oldest.arrived_ms < (doubt.promised_ms or 0)
     return is_before and not isinstance(doubt.cut, (At, After))
 
 

@@ -146,8 +146,11 @@ def test_bytes_keep_the_rate(shard: Shard, with_data: bool) -> None:
 
 @pytest.mark.parametrize("action", ["GetShardIterator", "GetRecords"])
 @pytest.mark.parametrize(("allowed", "throttles"), [(0, 4), (3, 4), (float("inf"), 4), (float("inf"), 3000)])
-def test_throttles_are_waited_out(shard: Shard, action: str, allowed: float, throttles: int) -> None:
-    """So many in a row, for hours if wanted. Then the next one is raised. Each waits longer, up to a bound."""
+def test_throttles_are_waited_out(
+    shard: Shard, action: str, allowed: float, throttles: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So many in a row, for hours if wanted. Then the next one is raised. Each waits longer, up to a bound, and is logged."""
+    caplog.set_level("INFO")
     calls, started_s = shard.calls(allowed), shard.stream.clock.now
     shard.stream.fail(action, A, [throttle()] * throttles)
     if allowed < throttles:
@@ -157,6 +160,10 @@ def test_throttles_are_waited_out(shard: Shard, action: str, allowed: float, thr
         assert calls.read(OLDEST, 1).records == shard.put[:1]
         assert 2 < shard.stream.clock.now - started_s < 5 * throttles
     assert calls.counts.throttles == min(throttles, allowed + 1)
+    assert (
+        caplog.text.count(f"call.retried call={action} reason=ProvisionedThroughput")
+        == calls.counts.throttles
+    )
     assert calls.counts.calls == len(shard.actions())
 
 
@@ -260,7 +267,7 @@ def test_a_full_page_is_not_the_tip(shard: Shard, limit: int, at_tip: bool) -> N
     """A page with records may be at the tip. A full one may have a successor, though it reports no lag."""
     look = shard.calls().read(OLDEST, limit)
     assert look.page.millis_behind == 0
-    assert look.at_tip == at_tip
+    assert look.at_tip == look.is_last == at_tip
     assert not look.is_in_gap
 
 
@@ -280,6 +287,7 @@ def test_the_end_of_a_shard(alone: bool) -> None:
     looks = read_all(shard.calls(), OLDEST, 100) if not alone else [shard.calls().read(OLDEST, 100)]
     assert looks[-1].is_shard_end != alone
     assert records_of(looks) == shard.put
+    assert shard.calls().read(OLDEST, len(shard.put)).is_last != alone
 
 
 # The service

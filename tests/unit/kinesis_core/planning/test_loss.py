@@ -106,6 +106,18 @@ def test_a_search_for_another_record_begins_anew() -> None:
     assert one.state.look_for(At(put[2].number)) == Left(put[2])
 
 
+@pytest.mark.parametrize(
+    ("gap", "stall_s", "moves"), [(0, 0, True), (1, 0, True), (3, 0, True), (0, 60, False)]
+)
+def test_a_shard_that_can_be_read_again(gap: int, stall_s: float, moves: bool) -> None:
+    """Records show it, and so does a gap whose second page has some, or is closer to the tip than its first."""
+    one = OneShard()
+    first, _ = one.put(2)
+    one.stream.gaps[one.shard_id, 1] = gap
+    one.stream.stall(one.shard_id, stall_s)
+    assert one.state.moves(After(first.number)) is moves
+
+
 def test_a_plan_is_worth_one_of_three_values() -> None:
     """What it found, nothing that is certain yet, or a loss. A loss is reported by who asks for an end."""
     one = OneShard()

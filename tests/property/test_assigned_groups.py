@@ -9,9 +9,9 @@ import pytest
 from attrs import define, field
 from hypothesis import given, settings, strategies as st
 
-from kinesis_consumer.assignment import Leader, LeaderLock, LeaderRun, report_alive
+from kinesis_consumer.assignment import Leader, LeaderLock, LeaderRun, Namesakes, report_alive
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import HeldLease
+from kinesis_consumer.leases import HeldLease, renew
 from kinesis_consumer.stores import MemoryTable
 from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import FINISHED, OLDEST, LeaseCheckpoint, read_lease
@@ -43,6 +43,7 @@ class Member:
     lock: LeaderLock
     leader: Leader
     wall: WorkerClock
+    namesakes: Namesakes
     held: dict[str, HeldLease] = field(factory=dict)
     is_running: bool = True
 
@@ -68,10 +69,11 @@ class Member:
             found = read_lease(item) if item else None
             if found is None or found.owner != self.name or found.checkpoint_owner is not None:
                 continue
-            lease = HeldLease.of(found, self.name, self.table, self.clock, DURATION_S, self.clock.now_s())
-            with suppress(LeaseLostError):
-                lease.renew()  # until then another worker may have been given the lease
-                self.held[key] = lease
+            sent_s = self.clock.now_s()
+            item = self.table.update(renew(found, self.namesakes.mark))
+            taken = read_lease(item) if item else None
+            if taken is not None:  # else another worker has been given the lease
+                self.held[key] = HeldLease.of(taken, self.name, self.table, self.clock, DURATION_S, sent_s)
 
     def lead(self) -> LeaderRun | None:
         if not self.lock.step() and self.lock.suspects_leader():
@@ -107,7 +109,8 @@ class Group:
         table = UnreliableTable(self.memory, self.time)
         lock = LeaderLock(name, table, clock, rng, DURATION_S)
         leader = Leader(name, table, lock, clock, wall, DURATION_S)
-        self.members.append(Member(name, table, clock, lock, leader, wall))
+        namesakes = Namesakes(name, DURATION_S, clock, process=name)
+        self.members.append(Member(name, table, clock, lock, leader, wall, namesakes))
 
     @property
     def running(self) -> list[Member]:

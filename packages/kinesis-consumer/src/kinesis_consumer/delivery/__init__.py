@@ -2,7 +2,6 @@
 
 from kinesis_consumer.delivery.batch import Batch, BatchId
 from kinesis_consumer.delivery.pace import Pace
-from kinesis_consumer.delivery.positions import open_batch
 from kinesis_consumer.delivery.shard_reader import ShardReader
 from kinesis_consumer.delivery.streams import GroupStream, KnownStreams
 from kinesis_consumer.delivery.subscribed_pages import SubscribedPages
@@ -15,5 +14,4 @@ __all__ = [
     "Pace",
     "ShardReader",
     "SubscribedPages",
-    "open_batch",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from attrs import define, evolve, field
 
 from kinesis_consumer.delivery.batch import Batch, BatchId, BatchOwner
-from kinesis_consumer.delivery.positions import OpenBatch
+from kinesis_consumer.leases import OpenBatch
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core.aggregation import count_user_records
 from kinesis_core.leases import LeaseCheckpoint

@@ -10,11 +10,10 @@ from attrs import define, evolve, field, frozen
 from kinesis_consumer.delivery.batch import Batch
 from kinesis_consumer.delivery.pace import Pace
 from kinesis_consumer.delivery.page_buffer import PageBuffer, build_batch
-from kinesis_consumer.delivery.positions import LeaseEmptiness, describe_batch, describe_emptiness
 from kinesis_consumer.delivery.starting import names_record, refused_position, start_of
 from kinesis_consumer.delivery.streams import GroupStream
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import HeldLease, life
+from kinesis_consumer.leases import HeldLease, LeaseEmptiness, describe_batch, describe_emptiness, life
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kinesis_consumer.delivery.positions import OpenBatch, open_batch, read_emptiness
 from kinesis_consumer.delivery.streams import GroupStream
-from kinesis_consumer.leases import HeldLease
+from kinesis_consumer.leases import HeldLease, OpenBatch, open_batch, read_emptiness
 from kinesis_core.errors import InvalidRequestError, StreamRecreatedError
 from kinesis_core.leases import AT_TIMESTAMP, LATEST, STARTING_TIME, Lease
 from kinesis_core.model import At, AtTimestamp, ShardOffset, TrimHorizon

@@ -6,9 +6,9 @@ import os
 
 from attrs import define, field
 
-from kinesis_consumer.delivery import Batch, Pace, ShardReader, open_batch
+from kinesis_consumer.delivery import Batch, Pace, ShardReader
 from kinesis_consumer.errors import LeaseLostError
-from kinesis_consumer.leases import life
+from kinesis_consumer.leases import life, open_batch
 from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
 from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_COMMITTED
 from kinesis_consumer.worker.held_shards import HeldShards

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from kinesis_consumer.delivery.positions import (
+from kinesis_consumer.leases import (
     LeaseEmptiness,
     OpenBatch,
     describe_batch,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from attrs import define, evolve
 
-from kinesis_consumer.leases import new_item
-from kinesis_consumer.shards import Findings, LeaseKeeper, find_uncovered, missing_ranges
+from kinesis_consumer.leases import LeaseEmptiness, new_item, read_emptiness
+from kinesis_consumer.shards import Findings, InitialPosition, LeaseKeeper, find_uncovered, missing_ranges
 from kinesis_consumer.shards.keeper import CREATIONS
 from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_core.aws import StreamApi
 from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import Item, Lease, read_lease
-from kinesis_core.model import Latest, Shard, TrimHorizon
+from kinesis_core.model import HOUR_MS, AtTimestamp, Latest, Shard, TrimHorizon
 from support.fake_stream import FakeStream
 from support.lineages import forget, lease_of, listed, name, new_stream, numbers
 
@@ -242,3 +242,38 @@ def test_which_hash_keys_are_filled_in() -> None:
     assert missing_ranges(listed(stream), leases) == [
         Update(name(0), {"leaseKey": name(0)}, {"startingHashKey": "0", "endingHashKey": str(HALF - 1)})
     ]
+
+
+def emptiness_of(
+    stream: FakeStream, initial: InitialPosition, hours: int = 24
+) -> list[LeaseEmptiness | None]:
+    """Return what the first leases of a group say."""
+    table = MemoryTable()
+    stream.retain(hours)
+    run(LeaseKeeper(table, {None: stream}, initial, stream.clock))
+    return [read_emptiness(lease) for lease in scan(table)]
+
+
+def test_first_leases_promise_all_records_since_their_start() -> None:
+    """Records that expire before the first page are lost. A shard's child may be younger than the start, and promises nothing."""
+    stream = new_stream(2)
+    stream.created_ms = stream.now_ms() - 10 * HOUR_MS
+    stream.split(name(1))
+    hour_ago = stream.now_ms() - HOUR_MS
+    promised = LeaseEmptiness(hour_ago, 48)
+    assert emptiness_of(stream, AtTimestamp(hour_ago), 48) == [promised, promised, None, None]
+    assert emptiness_of(stream, AtTimestamp(0))[0] == LeaseEmptiness(stream.created_ms, 24)
+    assert emptiness_of(stream, Latest())[0] == LeaseEmptiness(stream.now_ms(), 24)
+    assert set(emptiness_of(stream, TrimHorizon())) == {None}
+
+
+def test_a_lease_that_was_lost_promises_nothing() -> None:
+    """Its shard was read before, and nobody knows how far."""
+    stream, table = new_stream(2), MemoryTable()
+    keeper = LeaseKeeper(table, {None: stream}, AtTimestamp(stream.now_ms()), stream.clock)
+    run(keeper)
+    table.delete(name(1), {})
+    for _ in range(3):
+        findings = run(keeper, 61)
+    assert created(findings) == [1]
+    assert [read_emptiness(lease) is None for lease in scan(table)] == [False, True]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from kinesis_consumer.stores import Update
 from kinesis_core.leases import (
+    EMPTY_UNTIL,
     ENTITY_TYPE,
     LEASE,
     LEASE_KEY,
@@ -40,6 +41,7 @@ def new_item(lease: Lease) -> Item:
         COUNTER: 0,
         **checkpoint_attributes(lease.checkpoint),
         **shard_attributes(lease),
+        **({} if lease.empty_until is None else {EMPTY_UNTIL: lease.empty_until}),
         ENTITY_TYPE: LEASE,
     }
 

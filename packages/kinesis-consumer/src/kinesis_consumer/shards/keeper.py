@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import define, evolve, field, frozen
 
-from kinesis_consumer.leases import describe_shard, new_item
+from kinesis_consumer.leases import LeaseEmptiness, describe_emptiness, describe_shard, new_item
 from kinesis_consumer.shards.cleanup import left_unfinished
 from kinesis_consumer.shards.positions import InitialPosition
 from kinesis_consumer.shards.sync import StaleListing, missing_leases
@@ -163,9 +163,32 @@ class _StreamKeeper:
             left_out = self._find_left_out(missing, listing)
             if left_out is not None:
                 return left_out
-            self.queue.extend(missing)
+            self.queue.extend(missing if leases else self._promising(missing))
         self._adopt(listing, left_unfinished(listing, leases, self.stream_id))
         return missing_ranges(listing, leases, self.stream_id)
+
+    def _promising(self, first: Sequence[Lease]) -> list[Lease]:
+        """
+        Return the *first* leases of a group. Those that start at a time say so, as one says that its shard was empty until then:
+        records that expire before the shard is read for the first time are lost.
+
+        The child of another shard does not say it, as it may be younger. Nor does a lease that is made later, after others.
+        """
+        if all(lease.starting_ms is None for lease in first):
+            return [*first]
+        stream, made = self.api.describe(), {lease.shard_id for lease in first}
+        return [
+            lease
+            if lease.starting_ms is None or made & {*lease.parents}
+            else evolve(
+                lease,
+                empty_until=describe_emptiness(
+                    lease.checkpoint,
+                    LeaseEmptiness(max(lease.starting_ms, stream.created_ms), stream.retention_hours),
+                ),
+            )
+            for lease in first
+        ]
 
     def take_unread(self) -> list[Lease]:
         """Return the leases that must be reported, once."""

@@ -210,8 +210,8 @@ class DataLoss:
         """
         Note that Kinesis no longer knows the shard, and report the loss once. *listed* is the shard as it was listed last.
 
-        Nothing is lost where reading starts at a time within the shortest retention: the records that left with a closed
-        shard arrived before that.
+        Nothing is lost where reading starts at a time within the retention: the records that left with a closed shard arrived
+        before that.
 
         Raises:
             DataLossError: A loss stops the query.
@@ -220,7 +220,7 @@ class DataLoss:
             return  # a plan that nobody took has reported it
         is_open = listed is not None and listed.is_open
         since_ms = started.cut.epoch_ms if isinstance(started.cut, AtTimestamp) else 0
-        if is_open or is_expiring(since_ms, state.calls.now_ms(), MIN_RETENTION_HOURS):
+        if is_open or is_expiring(since_ms, state.calls.now_ms(), self.facts.current_kept_hours()):
             what = f"Kinesis no longer knows the shard, and its records after {started.cut} were not read"
             self.reports.report(state.shard_id, started, what)
         state.progress = Gone(started.cut)

@@ -177,18 +177,14 @@ class _StreamKeeper:
         if all(lease.starting_ms is None for lease in first):
             return [*first]
         stream, made = self.api.describe(), {lease.shard_id for lease in first}
-        return [
-            lease
-            if lease.starting_ms is None or made & {*lease.parents}
-            else evolve(
-                lease,
-                empty_until=describe_emptiness(
-                    lease.checkpoint,
-                    LeaseEmptiness(max(lease.starting_ms, stream.created_ms), stream.retention_hours),
-                ),
-            )
-            for lease in first
-        ]
+
+        def promising(lease: Lease) -> Lease:
+            if lease.starting_ms is None or made & {*lease.parents}:
+                return lease
+            since = LeaseEmptiness(max(lease.starting_ms, stream.created_ms), stream.retention_hours)
+            return evolve(lease, empty_until=describe_emptiness(lease.checkpoint, since))
+
+        return [*map(promising, first)]
 
     def take_unread(self) -> list[Lease]:
         """Return the leases that must be reported, once."""

@@ -145,7 +145,7 @@ def test_huge_values(half: str, text: str) -> None:
     consumer = {"consumerType": "efo", "registeredConsumerIdType": "ARN"} if half == "source" else {}
     for option in table.options:
         for name in (option.name, *(alias.name for alias in aliases_of(option))):
-            given = {"streamName": "orders", "region": "eu-west-1", **consumer, name: text}
+            given: dict[str, object] = {"streamName": "orders", "region": "eu-west-1", **consumer, name: text}
             assert len(error_of(parse, given)) < 2000
 
 

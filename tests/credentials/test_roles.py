@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 from attrs import define, evolve
+from botocore.client import BaseClient
+from botocore.exceptions import HTTPClientError
 from botocore.session import Session
 
 from kinesis_credentials import (
     AssumeRole,
+    CredentialsError,
     DefaultChain,
     NoCredentialsError,
     RoleRefusedError,
@@ -194,10 +198,22 @@ def test_malformed_responses(services: KeyServices, body: str) -> None:
         ensure_credentials(open_session(at(services.url), "eu-west-1"))
     assert caught.value.code == "MalformedResponse"
     assert "Is sts_endpoint_url the endpoint of STS?" in str(caught.value)
-    assert "do-not-tell" not in str(caught.value)
+    assert "do-not-tell" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_no_sts_there() -> None:
     """When STS does not respond, the error is temporary: a running query retries."""
     with pytest.raises(SourceUnavailableError, match=f"STS could not be asked to let {READER} be assumed"):
         ensure_credentials(open_session(at("http://127.0.0.1:9"), "eu-west-1"))
+
+
+def test_a_token_that_cannot_be_sent_is_in_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token of the base credentials is a header of the request to STS, which http.client quotes in its error."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise HTTPClientError(error=ValueError("Invalid header value b'do-not-tell'"))
+
+    monkeypatch.setattr(BaseClient, "_make_request", fail)
+    with pytest.raises(CredentialsError, match="could not be asked") as caught:
+        ensure_credentials(open_session(at("http://127.0.0.1:9"), "eu-west-1"))
+    assert "do-not-tell" not in "".join(traceback.format_exception(caught.value))

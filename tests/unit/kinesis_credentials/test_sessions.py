@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import threading
+import traceback
 from pathlib import Path
 
 import botocore
@@ -26,7 +27,9 @@ from kinesis_credentials import (
     cached_session,
     ensure_credentials,
     open_session,
+    safe_message,
 )
+from kinesis_credentials.failures import cause_of
 from kinesis_credentials.keys import Keys, MalformedKeysError
 from support.waiting import PATIENCE_S
 
@@ -186,6 +189,74 @@ def test_a_configuration_that_botocore_refuses(
     monkeypatch.setenv(name, value)
     with pytest.raises(SourceFailedError, match=f"^The AWS configuration cannot be used: .*{reason}"):
         ensure_credentials(open_session(spec, "eu-west-1"))
+
+
+HIDDEN = "s3cr3t"
+PROFILE = "role_arn=arn:aws:iam::123456789012:role/reader\nsource_profile=base\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "value"),
+    [
+        (InstanceProfile(), "AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://user:s3cr3t@127.0.0.1:x/"),
+        (InstanceProfile(), "AWS_EC2_METADATA_SERVICE_ENDPOINT", "user:s3cr3t@127.0.0.1 1"),
+        (DefaultChain(), "AWS_EC2_METADATA_SERVICE_ENDPOINT", "user:s3cr3t@127.0.0.1 1"),
+        (InstanceProfile(), "AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://user:s3cr3t@127.0.0.1:1/"),
+        (
+            DefaultChain(),
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            "http://user:s3cr3t@127.0.0.1:1/keys?t=s3cr3t",
+        ),
+        (DefaultChain(), "AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/keys?t=s3cr3t"),
+        (Profile("team"), "AWS_ENDPOINT_URL_STS", "http://user:s3cr3t@127.0.0.1:1"),
+        (Profile("team"), "AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1/?t=s3cr3t"),
+        (Profile("team"), "AWS_ENDPOINT_URL_STS", "s3cr3t@127.0.0.1 1"),
+    ],
+)
+def test_urls_of_sources_show_no_secret(
+    spec: CredentialSpec, name: str, value: str, aws_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """botocore's errors show a URL whole. Neither our text nor the traceback, which Spark logs, repeats it."""
+    (aws_home / "config").write_text(
+        f"[profile team]\n{PROFILE}[profile base]\naws_access_key_id=A\naws_secret_access_key=B\n"
+    )
+    monkeypatch.setenv("AWS_METADATA_SERVICE_NUM_ATTEMPTS", "1")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(CredentialsError) as caught:
+        ensure_credentials(open_session(spec, "eu-west-1"))
+    assert HIDDEN not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_line_that_cannot_be_read_is_not_shown(aws_home: Path) -> None:
+    """It may be a key without an equals sign. The parser's own error shows it."""
+    (aws_home / "credentials").write_text("[default]\naws_secret_access_key s3cr3t\n")
+    with pytest.raises(
+        CredentialsError, match=r"cannot be read: Unable to parse config file: .*credentials"
+    ) as caught:
+        ensure_credentials(open_session(DefaultChain(), "eu-west-1"))
+    assert HIDDEN not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            'to the endpoint URL: "http://user:s3cr3t@host:1/x?t=s3cr3t"',
+            'to the endpoint URL: "****@host:1/x"',
+        ),
+        ("Invalid endpoint: user:s3cr3t/s3cr3t@host", "Invalid endpoint: ****@host"),
+        ("https://host/#s3cr3t is not there. Is it right?", "https://host/ is not there. Is it right?"),
+        (
+            "Unable to parse config file: /home/jane@corp/.aws/config",
+            "Unable to parse config file: /home/jane@corp/.aws/config",
+        ),
+    ],
+)
+def test_what_is_shown_of_an_error(text: str, shown: str) -> None:
+    """The user, the password and the query of a URL are left out, and the error is then no cause of another one."""
+    error = ValueError(text)
+    assert safe_message(error) == shown
+    assert cause_of(error) is (error if text == shown else None)
 
 
 def test_cached() -> None:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from kinesis_credentials.advice import Advice, Advices, Setting, Vocabulary
 
+_LONGEST_SHOWN = 120
+"""Characters of a text that a user gave."""
+
 
 class KinesisError(Exception):
     """
@@ -61,3 +64,8 @@ def _unpickle(cls: type[KinesisError], args: tuple[object, ...], state: dict[str
     error = cls.__new__(cls, *args)
     error.__dict__.update(state)
     return error
+
+
+def shorten(text: str) -> str:
+    """Return *text* as an error shows it: a user may have given megabytes."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

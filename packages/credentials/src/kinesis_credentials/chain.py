@@ -80,7 +80,7 @@ class ChainCredentials(RenewableCredentials):
         try:
             frozen = found.get_frozen_credentials()
         except LOOKUP_ERRORS as error:
-            raise translate(error, self.method, self._attempts) from error
+            raise translate(error, self.method, self._attempts) from None
         with self._lock:
             if frozen != self._frozen:
                 self._check(frozen)
@@ -105,7 +105,7 @@ class ChainCredentials(RenewableCredentials):
         try:
             providers = botocore.credentials.create_credential_resolver(session).providers
         except LOOKUP_ERRORS as error:
-            raise unusable(error) from error
+            raise unusable(error) from None
         for provider in providers:
             source = str(provider.METHOD)
             if self._only_profile and source in _OUTSIDE_PROFILES:
@@ -113,7 +113,7 @@ class ChainCredentials(RenewableCredentials):
             try:
                 found: Credentials | None = provider.load()
             except LOOKUP_ERRORS as error:
-                raise translate(error, source, tried) from error
+                raise translate(error, source, tried) from None
             if found is not None:
                 self.method, self._attempts, self._found = source, tuple(tried), found
                 return found

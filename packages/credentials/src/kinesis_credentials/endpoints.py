@@ -10,11 +10,12 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from kinesis_credentials.base import shorten
+
 if TYPE_CHECKING:
     from botocore.session import Session
 
 KIND_OF_URL = "an http or https URL, such as http://127.0.0.1:4567"
-_LONGEST_SHOWN = 200
 _BOTOCORE_REFUSES = "Invalid endpoint: "
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _HOST = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(\.{_LABEL})*\.?")
@@ -33,9 +34,7 @@ class BadUrlError(ValueError):
         self.hint = hint
         self.hides_url = hides_url or any(mark in url for mark in "@?#")
         given = (
-            "has a value that is not accepted, and not shown"
-            if self.hides_url
-            else f"is {url[:_LONGEST_SHOWN]!r}"
+            "has a value that is not accepted, and not shown" if self.hides_url else f"is {shorten(url)!r}"
         )
         super().__init__(" ".join(filter(None, (f"{given}.", hint, f"Use {KIND_OF_URL}."))))
 

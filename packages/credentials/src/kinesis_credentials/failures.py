@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,10 @@ _METADATA_SERVICES = ("iam-role", "container-role")
 
 _LEAST_HIDDEN = 5
 """Shorter pieces of a secret are not hidden: they occur in any text and reveal nothing."""
+
+_USER = re.compile(r"""(?<![^\s"'])(?!/)[^\s"']*@""")
+"""The start of a URL up to its host. A path of a file may have such a character, too, and stays."""
+_QUERY = re.compile(r"""(?<=://)([^\s"'?#]*)[?#][^\s"']*""")
 
 MALFORMED = (ResponseParserError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
 """The errors of botocore over a malformed response. Their texts may hold keys."""
@@ -80,7 +85,7 @@ def translate(error: Exception, source: str, attempts: Sequence[Attempt] = ()) -
 
 def unusable(error: Exception) -> SourceFailedError:
     """Return this package's error for *error*, by which botocore refuses a value of the AWS configuration."""
-    reason = str(error).rstrip(".")
+    reason = safe_message(error).rstrip(".")
     return SourceFailedError(f"The AWS configuration cannot be used: {reason}.", type(error).__name__)
 
 
@@ -117,14 +122,20 @@ def explain(error: Exception) -> str:
 
 def safe_message(error: Exception) -> str:
     """
-    Return the text of *error*, or only the wrapped exception's name for an error that botocore has no class for.
+    Return the text of *error* without the user, password and query of a URL.
 
-    Such an error may come from http.client. Its text shows the header that was not sent, and so a token.
+    For an error that botocore has no class for, return only the wrapped exception's name. It may come from http.client, whose text
+    shows the header that was not sent, and so a token.
     """
     if type(error) is boto.HTTPClientError:
         wrapped = error.kwargs.get("error")
         return f"An HTTP client raised {type(wrapped).__name__}"
-    return str(error)
+    return _USER.sub("****@", _QUERY.sub(r"\1", str(error)))
+
+
+def cause_of(error: Exception) -> Exception | None:
+    """Return *error* as the cause of another one; None if its text may hold a secret, which a traceback would show."""
+    return error if safe_message(error) == str(error) else None
 
 
 def redact(text: str, secret: str) -> str:

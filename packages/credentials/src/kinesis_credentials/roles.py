@@ -65,7 +65,7 @@ class Role:
             raise kind(
                 f"STS could not be asked to let {self.name} be assumed: {safe_message(error)}".rstrip("."),
                 ErrorResponse.of(error).code,
-            ) from error
+            ) from None
         except MalformedKeysError as error:
             raise SourceUnavailableError(
                 f"STS AssumeRole for {self.name} gave a response in which {error}.",

@@ -59,11 +59,11 @@ class InstanceMetadata:
         try:
             fetcher = self._make_fetcher()
         except LOOKUP_ERRORS as error:
-            raise unusable(error) from error
+            raise unusable(error) from None
         try:
             found = fetcher.retrieve_iam_role_credentials()
         except LOOKUP_ERRORS as error:
-            raise self._fail(explain(error), ErrorResponse.of(error).code) from error
+            raise self._fail(explain(error), ErrorResponse.of(error).code) from None
         if not found:
             raise self._fail(explain_no_metadata(), "NoInstanceProfile")
         try:

@@ -7,8 +7,8 @@ from types import UnionType
 
 from kinesis_core import OptionError, WireFormat
 from kinesis_core.aws import verify_endpoint
-from kinesis_core.options import shorten
 from kinesis_credentials import CredentialSpec
+from kinesis_credentials.base import shorten
 
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _KEY_OF_ANOTHER_ITEM = re.compile(r"|Leader|Migration3\.0|(.*:)?shardId-.*|.{256,}", re.DOTALL)

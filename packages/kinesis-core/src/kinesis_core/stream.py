@@ -34,12 +34,13 @@ from kinesis_core.model import (
     check_times,
     with_children,
 )
-from kinesis_core.options import BadValueError, Parser, ending_position, shorten, starting_position
+from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
 from kinesis_core.planning import Planner, PlanSettings, log_planned
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.shards import certain_from_ms
 from kinesis_credentials import CredentialSpec
 from kinesis_credentials.advice import Setting
+from kinesis_credentials.base import shorten
 
 if TYPE_CHECKING:
     from kinesis_core.leases import LeaseTable, OpenTable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable
 from email.utils import formatdate, parsedate_to_datetime
 from typing import Any
@@ -324,6 +325,15 @@ def test_a_broken_connection_is_retried(
     with pytest.raises(UnavailableError, match="Check endpoint_url, region, network and proxy") as caught:
         ask(api)
     assert caught.value.code == type(broken).__name__
+
+
+def test_a_token_that_cannot_be_sent_is_in_no_traceback(api: BotoStreamApi, canned: Canned) -> None:
+    """http.client quotes the header in its error, which botocore wraps. It is no cause of ours, because Spark logs causes."""
+    for _ in range(RETRIES + 1):
+        canned.fail(boto.HTTPClientError(error=ValueError("Invalid header value b't0ken'")))
+    with pytest.raises(UnavailableError) as caught:
+        api.describe()
+    assert "t0ken" not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize("action", ["GetRecords", "GetShardIterator"])

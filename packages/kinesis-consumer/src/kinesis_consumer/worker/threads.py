@@ -180,9 +180,8 @@ class WorkerThreads:
     def _one_closes(self) -> Iterator[None]:
         """Let one thread at a time close the worker. A callback that it calls runs in a thread of the worker."""
         with self.shards.changed:
-            while (
-                self._is_being_closed
-            ):  # Python handles a signal in the main thread, which another thread's does not wake
+            while self._is_being_closed:
+                # The main thread handles signals. One that another thread gets does not wake it.
                 self.shards.changed.wait(LONGEST_WAIT_S)
             self._is_being_closed = self._own.is_own = True
         try:

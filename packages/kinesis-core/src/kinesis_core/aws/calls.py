@@ -25,7 +25,7 @@ from kinesis_core.errors import (
     StreamNotFoundError,
 )
 from kinesis_core.model import CLOCK_MARGIN_MS
-from kinesis_credentials.failures import ErrorResponse
+from kinesis_credentials.failures import ErrorResponse, cause_of
 
 _REMEMBERED = 64
 _STEP_MS = 3000
@@ -167,7 +167,7 @@ class BotoCaller:
                 self._service.forget()
             if isinstance(error, botocore.exceptions.ClientError):
                 self._note_time(error.response)
-            raise refusal from error
+            raise refusal from cause_of(error)
         except MALFORMED as error:
             raise self._malformed(action, where, error, {}) from error
         self._note_time(response)

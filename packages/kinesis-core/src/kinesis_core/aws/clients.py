@@ -250,11 +250,8 @@ def _make_client(
     except BadUrlError as error:
         setting = Setting.ENDPOINT if service == "kinesis" else Setting.TABLES_ENDPOINT
         raise OptionError(str(error), about=setting) from None
-    except (
-        BotoCoreError,
-        ValueError,
-        AttributeError,
-    ) as error:  # AttributeError for text in place of a section
+    except (BotoCoreError, ValueError, AttributeError) as error:
+        # An AttributeError comes of a text in place of a section.
         raise unusable(error) from None
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)

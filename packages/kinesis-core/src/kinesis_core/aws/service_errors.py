@@ -199,9 +199,9 @@ def _from_credentials(
     kind = UnavailableError if error.retryable else AccessDeniedError
     code = getattr(error, "code", "") or type(error).__name__
     what = f"{service} {action} failed because it has no valid credentials. {error.what}"
-    return kind(
-        what, code, getattr(error, "request_id", ""), error.advice, **{**where, **error.where, **where}
-    )
+    # The list of sources is long, so it comes last. The place of the call counts for both.
+    place = {**where, **error.where} | where
+    return kind(what, code, getattr(error, "request_id", ""), error.advice, **place)
 
 
 def _from_response(

@@ -34,7 +34,6 @@ from kinesis_core.options.option import (
     Parser,
     Unsupported,
     or_none,
-    shorten,
 )
 from kinesis_core.options.parsers import (
     boolean,
@@ -107,7 +106,6 @@ __all__ = [
     "options_of_read",
     "or_none",
     "read_connection",
-    "shorten",
     "starting_position",
     "text",
     "url",

@@ -11,7 +11,6 @@ T_co = TypeVar("T_co", covariant=True)
 V = TypeVar("V")
 
 PREFIX = "kinesis."
-_LONGEST_SHOWN = 120
 
 
 class BadValueError(ValueError):
@@ -31,11 +30,6 @@ class BadValueError(ValueError):
 
 def _no_reason(_: str) -> str:
     return ""
-
-
-def shorten(text: str) -> str:
-    """Return *text* as an error shows it: a user may have given megabytes."""
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def show_in_code(value: object) -> str:

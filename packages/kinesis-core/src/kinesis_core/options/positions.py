@@ -36,9 +36,10 @@ from kinesis_core.options.foreign import (
     read_databricks_time,
     read_number,
 )
-from kinesis_core.options.option import BadValueError, Parser, shorten, show_in_code
+from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_core.options.times import parse_time
 from kinesis_credentials.advice import Advice
+from kinesis_credentials.base import shorten
 
 _TIMESTAMP = re.compile(r"AT_TIMESTAMP\s+(\S.*)", re.IGNORECASE | re.DOTALL)
 _SHARD_ID = re.compile(r"shardId-[a-zA-Z0-9_.-]{1,120}")

@@ -20,8 +20,8 @@ from kinesis_core.options.option import (
     Unsupported,
     find_name,
     normalise,
-    shorten,
 )
+from kinesis_credentials.base import shorten
 
 T = TypeVar("T")
 

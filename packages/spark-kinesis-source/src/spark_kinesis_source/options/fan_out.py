@@ -21,10 +21,10 @@ from kinesis_core.options import (
     list_of,
     matching,
     one_of,
-    shorten,
     text,
 )
 from kinesis_core.reading import FanOutSettings
+from kinesis_credentials.base import shorten
 from spark_kinesis_source.options.batches import show_rate
 
 FAN_OUT = Group("Enhanced fan-out")

@@ -34,7 +34,8 @@ from kinesis_core.model import (
     ShardEnd,
     TrimHorizon,
 )
-from kinesis_core.options.option import BadValueError, shorten
+from kinesis_core.options.option import BadValueError
+from kinesis_credentials.base import shorten
 
 LATEST_MARGIN_MS = 5000
 """How long before the batch LATEST starts. The old query has read no record of that shard, so no record is read twice."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kinesis_core.options.option import BadValueError, shorten
+from kinesis_core.options.option import BadValueError
 from kinesis_core.options.times import ADD_ZONE, parse_time, to_epoch_ms
+from kinesis_credentials.base import shorten
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _JAVA_TOKEN = re.compile(r"'((?:[^']|'')*)'|([a-zA-Z])\2*|[^a-zA-Z']+")

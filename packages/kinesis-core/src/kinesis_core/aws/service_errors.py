@@ -200,7 +200,7 @@ def _from_credentials(
     code = getattr(error, "code", "") or type(error).__name__
     what = f"{service} {action} failed because it has no valid credentials. {error.what}"
     # The list of sources is long, so it comes last. The place of the call counts for both.
-    place = {**where, **error.where} | where
+    place = {**where, **error.where, **where}
     return kind(what, code, getattr(error, "request_id", ""), error.advice, **place)
 
 

@@ -47,6 +47,9 @@ steps = st.lists(
     ),
     max_size=12,
 )
+retentions = st.sampled_from([24, 48])
+hours_ago = st.sampled_from([0.0, 0.02, 0.5, 3.0, 23.5, 24.0, 24.5, 30.0, 50.0, 10_000.0])
+History = list[tuple[str, int] | tuple[str, int, int]]
 
 
 @frozen
@@ -56,7 +59,7 @@ class World:
     stream: ScriptedStream
 
     @classmethod
-    def of(cls, mood: Mood, hours: int, history: list[tuple[str, int] | tuple[str, int, int]]) -> World:
+    def of(cls, mood: Mood, hours: int, history: History) -> World:
         stream = ScriptedStream(FakeClock(), name="orders", mood=mood, retention_hours=hours)
         stream.forgets, stream.created_ms = True, stream.now_ms()
         stream.create(1)
@@ -131,15 +134,15 @@ class World:
 @settings(max_examples=examples(300), deadline=None)
 @given(
     moods,
-    st.sampled_from([24, 48]),
+    retentions,
     steps,
-    st.sampled_from([0.0, 0.02, 0.5, 3.0, 23.5, 24.0, 24.5, 30.0, 50.0, 10_000.0]),
+    hours_ago,
     st.booleans(),
 )
 def test_a_start_at_any_time_is_whole_or_said(
     mood: Mood,
     hours: int,
-    history: list[tuple[str, int] | tuple[str, int, int]],
+    history: History,
     ago_hours: float,
     is_bounded: bool,
 ) -> None:
@@ -169,15 +172,15 @@ def test_a_start_at_any_time_is_whole_or_said(
 @settings(max_examples=examples(200), deadline=None)
 @given(
     moods,
-    st.sampled_from([24, 48]),
+    retentions,
     steps,
-    st.sampled_from([0.0, 0.02, 0.5, 3.0, 23.5, 24.0, 24.5, 30.0, 50.0, 10_000.0]),
+    hours_ago,
     st.sampled_from([0, HOUR_S, 25 * HOUR_S, 49 * HOUR_S]),
 )
 def test_a_group_that_starts_at_any_time_is_whole_or_says_it(
     mood: Mood,
     hours: int,
-    history: list[tuple[str, int] | tuple[str, int, int]],
+    history: History,
     ago_hours: float,
     down_s: float,
 ) -> None:

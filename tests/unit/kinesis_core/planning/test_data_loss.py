@@ -521,6 +521,20 @@ def test_a_shard_that_leaves_before_its_first_plan() -> None:
     assert query.batch() + query.batch() == everything(stream)
 
 
+def test_a_shard_that_leaves_within_the_retention_of_a_start() -> None:
+    """A closed shard that is gone had no record of the last 48 hours, so nothing since a start 25 hours ago is lost."""
+    stream = scripted_stream(1)
+    stream.forgets = True
+    stream.retain(48)
+    children = stream.split(A)
+    stream.clock.sleep(25 * HOUR_S)
+    query = Planned([stream], AtTimestamp(stream.now_ms()))
+    stream.clock.sleep(25 * HOUR_S)
+    stream.put_many(children[0], 2)
+    assert A not in [shard.shard_id for shard in stream.list_shards()]
+    assert query.batch() + query.batch() == everything(stream)
+
+
 @pytest.mark.parametrize("margin_s", [0, 300])
 @pytest.mark.parametrize("position", [TrimHorizon(), Latest()])
 @pytest.mark.parametrize("plans", [0, 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kinesis_core.producing.shard_map import ShardMap
 from unit.kinesis_core.producing.numbered import (
     SILENCE_S,
     check_written,
@@ -56,6 +57,19 @@ def test_what_was_written_and_not_flushed_is_in_doubt() -> None:
     assert error.counts == {"StreamRecreated": 200}
     assert "deleted and recreated" in str(error)
     assert "stream=orders" in str(error)
+
+
+@pytest.mark.parametrize("was_auto", [True, False])
+def test_only_aggregates_can_be_in_wrong_shards(*, was_auto: bool) -> None:
+    """Plain records were written where Kinesis put them. It does not matter whether aggregates are written by now."""
+    desk = opened()
+    desk.accumulator.distribute(is_auto=was_auto)
+    write(desk, rows(100, 300))
+    desk.accumulator.distribute(is_auto=not was_auto)
+    desk.puts.recreate(3)
+    desk.accumulator.use(ShardMap.of(desk.puts.list_shards()))
+    failure = desk.accumulator.failure
+    assert (None if failure is None else failure.counts) == (None if was_auto else {"StreamRecreated": 200})
 
 
 def test_an_unexpected_shard_shows_a_recreated_stream() -> None:

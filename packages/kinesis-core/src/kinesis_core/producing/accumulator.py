@@ -242,7 +242,7 @@ class RecordAccumulator:
         if self.router.shards.contradicts(shards):
             log.warning("stream.recreated", stream=self.stream)
             written = self.counts.totals["user_records"]
-            if written and self.packer.aggregates:
+            if written > self.counts.totals["records"]:
                 self.fail(_recreated(self.stream, written))
         self._reroute_all(self.router.use(shards))
 

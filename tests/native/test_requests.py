@@ -45,7 +45,9 @@ def pack(rows: Sequence[Rows], starts: set[int], max_bytes: int, aggregated: boo
     """Return all batches that a producer makes of *rows*, which come in several chunks."""
     producer = ProducerSettings(aggregation_enabled=aggregated, aggregation_max_size=max_bytes)
     shards = make_router(starts).shards
-    accumulator = RecordAccumulator.open("orders", shards, producer, 1024 * 1024, random.Random(0))
+    accumulator = RecordAccumulator.open(
+        "orders", shards, producer, 1024 * 1024, random.Random(0), created_ms=0
+    )
     for chunk in rows:
         assert not accumulator.offer(accumulator.group(chunk), 0.0)
     accumulator.seal()

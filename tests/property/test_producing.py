@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from kinesis_core.aggregation import AggregateBuilder, UserRecords, is_aggregate, unpack
 from kinesis_core.model import MAX_PUT_RECORDS, PutEntry
@@ -138,6 +138,8 @@ stream_changes = st.lists(
     st.sampled_from([300, 2**24]),
     st.integers(0, 2**32),
 )
+@example([("distribute", 0, 2), ("recreate", 0, 0)], True, True, True, 300, 0)
+@example([*[("split", 0, 0)] * 4, ("distribute", 0, 1), ("recreate", 2, 3)], False, False, True, 300, 0)
 def test_streams_that_change_under_a_producer(
     plan: list[tuple[str, int, int]],
     is_auto: bool,

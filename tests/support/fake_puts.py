@@ -77,6 +77,7 @@ class FakePuts:
     """Whether the stream distributes its records itself: keys are ignored, and may be missing."""
     is_reported: bool = True
     """Whether DescribeStreamSummary reports the strategy. An old botocore does not pass it on."""
+    created_ms: int = 1_780_000_000_000
     is_there: bool = True
     holes: int = 0
     """Number of next listings that leave out an open shard, unless it is the only shard."""
@@ -101,6 +102,7 @@ class FakePuts:
         self.gone += self.stored
         self.stored.clear()
         self.shards.clear()
+        self.created_ms += 6000
         self.create(shards)
 
     def split(self, shard_id: str) -> None:
@@ -124,7 +126,7 @@ class FakePuts:
         self.descriptions += 1
         self._check_there()
         is_auto = self.is_auto and self.is_reported
-        return StreamSummary("orders", "arn", "ACTIVE", 0, 24, self.max_record_bytes, is_auto)
+        return StreamSummary("orders", "arn", "ACTIVE", self.created_ms, 24, self.max_record_bytes, is_auto)
 
     def list_shards(self, *, with_retries: bool = True, only_open: bool = False) -> list[Shard]:  # noqa: ARG002 # the API's
         self.listings += 1
@@ -266,6 +268,7 @@ class Desk:
             puts.max_record_bytes,
             rng,
             is_auto=puts.describe().is_auto_distributed,
+            created_ms=puts.created_ms,
         )
         return cls(puts, Dispatcher(accumulator, clock), clock)
 

@@ -52,6 +52,7 @@ class Desk:
                 self.settings,
                 puts.max_record_bytes,
                 rng,
+                created_ms=puts.created_ms,
                 buffer=self.group.buffer,
             )
             self.puts.append(puts)

@@ -76,6 +76,8 @@ class RecordAccumulator:
     rng: random.Random
     counts: InFlightCounts
     packer: Packer
+    created_ms: int
+    """When the stream was created, as it was described first."""
     waiting_callers: float = field(default=0, init=False)
     """Callers that wait for room or for a flush. While there are some, batches are sent before they are due. inf at the end."""
     failure: PutError | None = field(default=None, init=False)
@@ -94,6 +96,7 @@ class RecordAccumulator:
         max_record_bytes: int,
         rng: random.Random,
         *,
+        created_ms: int,
         is_auto: bool = False,
         buffer: Buffer | None = None,
     ) -> RecordAccumulator:
@@ -101,7 +104,7 @@ class RecordAccumulator:
         router = Router(stream, shards, settings.record_ttl_s, random_keys(rng), is_auto, counts.buffer)
         most_bytes = min(settings.aggregation_max_size, max_record_bytes - len(AGGREGATE_KEY))
         packer = Packer(most_bytes, counts, settings.aggregation_enabled and not is_auto)
-        return cls(stream, settings, router, rng, counts, packer)
+        return cls(stream, settings, router, rng, counts, packer, created_ms)
 
     # Putting
 

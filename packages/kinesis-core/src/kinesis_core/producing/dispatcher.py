@@ -306,11 +306,29 @@ class Dispatcher:
                 return
             if patience.is_over:
                 if unknown:
-                    raise error or _not_listed(self.accumulator.stream, unknown)
+                    raise error or (yield from self._unlisted(unknown))
                 return
             self._rest(attempt)
             error = yield from self._find_explanation(misrouted, attempt + 1)
             patience.failed(self.clock.now_s(), is_throttled=isinstance(error, ThrottledError))
+
+    def _unlisted(self, shard_ids: Sequence[str]) -> Generator[Describe, StreamSummary, UnavailableError]:
+        """Return the error for shards that ListShards does not name. They may be those of a stream that was deleted."""
+        stream = self.accumulator.stream
+        summary = yield Describe()
+        if summary.created_ms != self.accumulator.created_ms:
+            return UnavailableError(
+                f"Stream {stream} was deleted and recreated while it was written to. Records went to {', '.join(shard_ids)} of the "
+                "deleted stream.",
+                "StreamRecreated",
+                stream=stream,
+            )
+        return UnavailableError(
+            f"Records went to {', '.join(shard_ids)}, which ListShards does not name. Check that the stream is ACTIVE, then "
+            "start again.",
+            "ShardNotListed",
+            stream=stream,
+        )
 
     def _find_explanation(
         self, misrouted: Sequence[Misrouted], attempt: int, *, is_urgent: bool = True
@@ -434,15 +452,6 @@ def _extend_streak(
         if not is_owner:
             break
     return streak
-
-
-def _not_listed(stream: str, shard_ids: Sequence[str]) -> UnavailableError:
-    return UnavailableError(
-        f"Records went to {', '.join(shard_ids)}, which ListShards does not name. Check that the stream is ACTIVE, then "
-        "start again.",
-        "ShardNotListed",
-        stream=stream,
-    )
 
 
 def pause_s(attempt: int, rng: random.Random) -> float:

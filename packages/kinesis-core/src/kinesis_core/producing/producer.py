@@ -81,6 +81,7 @@ class Producer:
             self.settings,
             summary.max_record_bytes,
             rng,
+            created_ms=summary.created_ms,
             is_auto=summary.is_auto_distributed,
             buffer=group.buffer,
         )

@@ -243,15 +243,15 @@ class ClockWithoutMemory(SteadyClock):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_lost_thread() -> None:
     """An error outside of a request ends its thread. All callers get it, and none of them waits for ever."""
+    others = {*threading.enumerate()}
     group = SenderGroup(1, ClockWithoutMemory())
     producers = [producer(FakePuts().create(1), group) for _ in range(2)]
     for writing in producers:
         with pytest.raises(PutError, match="this process is out of memory"):
             put_and_flush(writing)
         writing.close()
-    for thread in threading.enumerate():
-        if thread.name == "kinesis-put":
-            thread.join(PATIENCE_S)  # else pytest reports its error as one of the next test
+    for thread in {*threading.enumerate()} - others:
+        thread.join(PATIENCE_S)  # else pytest reports its error as one of the next test
 
 
 def put_and_flush(writing: Producer) -> None:

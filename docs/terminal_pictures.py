@@ -166,8 +166,15 @@ def _lag_picture() -> Picture:
         retention_ms=86_400_000,
         measured_ms=_AT_MS,
         readers=[
-            ReaderLag(reader="checkpoints/reports", kind="spark", shards=query, batch=1841, planned=1842),
-            ReaderLag(reader="billing", kind="application", shards=worker),
+            ReaderLag(
+                reader="checkpoints/reports",
+                kind="spark",
+                shards=query,
+                batch=1841,
+                planned=1842,
+                committed_ms=_AT_MS - 4100,
+            ),
+            ReaderLag(reader="billing", kind="application", shards=worker, committed_ms=_AT_MS - 900),
         ],
     )
     return Picture(
@@ -195,12 +202,13 @@ class _Scene:
         ]
         earlier_ms = 0 if self._calls else 20_000
         self._calls += 1
+        at_ms = _AT_MS - earlier_ms
         readers = (
-            LiveReader("billing", "application", 850),
-            LiveReader("reports", "checkpoint", 754_000 + 2 * earlier_ms),
+            LiveReader("billing", "application", 850, "", at_ms, at_ms - 900),
+            LiveReader("reports", "checkpoint", 754_000 + 2 * earlier_ms, "", at_ms, at_ms - 4100),
             LiveReader("fraud", "enhanced fan-out", status="ACTIVE"),
         )
-        return StreamView(evolve(_ORDERS, name=name_or_arn), _AT_MS - earlier_ms, tuple(lines), readers)
+        return StreamView(evolve(_ORDERS, name=name_or_arn), at_ms, tuple(lines), readers)
 
 
 def _top_picture() -> Picture:

@@ -12,12 +12,17 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from kinesis_cli.lag.metrics import LagCollector
 from spark_kinesis_source.metrics import METRICS, Kind
 
 DOCS = Path(__file__).parents[2] / "docs"
 MONITORING = DOCS / "monitoring"
 PAGE = (DOCS / "howto" / "monitor.md").read_text(encoding="utf-8")
-EXPORTED = {metric.prometheus_name: metric for metric in METRICS}
+QUERY_METRICS = {metric.prometheus_name: metric for metric in METRICS}
+READER_METRICS = {family.name: set(family._labelnames) for family in LagCollector("orders", []).collect()}
+"""What `kinesis lag --serve` exports."""
+LABELS = {name: set(metric.labels) for name, metric in QUERY_METRICS.items()} | READER_METRICS
+HISTOGRAMS = {name for name, metric in QUERY_METRICS.items() if metric.kind is Kind.HISTOGRAM}
 SUFFIXES = ("_bucket", "_count", "_sum")
 
 
@@ -47,16 +52,16 @@ def test_queries_use_exported_metrics(title: str, expression: str) -> None:
     assert series(expression) or "kinesis:" in expression
     for name in series(expression):
         suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
-        metric = EXPORTED[name.removesuffix(suffix)]
-        assert (metric.kind is Kind.HISTOGRAM) == bool(suffix)
+        metric = name.removesuffix(suffix)
+        assert (metric in HISTOGRAMS) == bool(suffix)
         for labels in re.findall(rf"{name}{{([^}}]*)}}", expression):
-            assert set(re.findall(r"(\w+)[=!]", labels)) <= {*metric.labels, "le"}
+            assert set(re.findall(r"(\w+)[=!]", labels)) <= {*LABELS[metric], "le"}
 
 
 def test_every_metric_is_looked_at() -> None:
-    """The dashboard shows every metric, but the suffixes of histograms."""
+    """The dashboard shows every metric of a query, but the suffixes of histograms."""
     shown = series(" ".join(expression for _, expression in QUERIES))
-    assert {name.removesuffix("_bucket") for name in shown} == set(EXPORTED)
+    assert {name.removesuffix("_bucket") for name in shown} - set(READER_METRICS) == set(QUERY_METRICS)
 
 
 def test_results_of_rules() -> None:
@@ -88,8 +93,8 @@ def test_the_page_has_all_metrics() -> None:
         cells = (f"`{metric.prometheus_name}`", f"`{metric.name}`", metric.kind.value, labels, metric.meaning)
         assert f"| {' | '.join(cells)} |" in PAGE
     table = set(re.findall(r"^\| `(kinesis_\w+)` \|", PAGE, re.MULTILINE))
-    assert table == set(EXPORTED)
-    assert series(PAGE) <= set(EXPORTED)
+    assert table == set(QUERY_METRICS)
+    assert series(PAGE) <= set(LABELS)
 
 
 def test_the_page_has_all_alarms() -> None:
@@ -109,7 +114,7 @@ def test_every_alarm_has_a_test() -> None:
     }
     assert ringing == {rule["alert"] for rule in rules() if "alert" in rule}
     named = {name for test in tests for given in test["input_series"] for name in series(given["series"])}
-    assert named <= set(EXPORTED)
+    assert named <= set(LABELS)
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import fsspec
@@ -29,6 +31,30 @@ def test_remote(memory: str) -> None:
         assert sorted(folder.names("offsets") or []) == ["0", "1"]
         assert folder.names("commits") is None
         assert folder.read("offsets/1") == "v1\nsecond"
+
+
+@pytest.mark.parametrize("zone", [None, timezone.utc, timezone(timedelta(hours=2))])
+def test_when_a_remote_file_was_written(memory: str, zone: timezone | None) -> None:
+    """The time is that of the file system. Those that tell no zone have UTC."""
+    folder = open_folder(memory)
+    assert isinstance(folder, RemoteFolder)
+    written = datetime(2026, 9, 21, 12, 13, 20, tzinfo=timezone.utc).astimezone(zone or timezone.utc)
+    folder.files.store["/bucket/cp/offsets/1"].modified = written.replace(tzinfo=zone)
+    assert folder.written_ms("offsets/1") == 1_789_992_800_000
+    assert folder.written_ms("offsets/9") is None
+
+
+def test_a_file_system_without_times() -> None:
+    """Where the implementation knows no times, or no real ones, nothing is known."""
+
+    class Timeless:
+        def modified(self, path: str) -> str:
+            if path == "cp/a":
+                raise NotImplementedError
+            return "yesterday"
+
+    folder = RemoteFolder("x://cp", Timeless(), "cp")
+    assert [folder.written_ms(file) for file in "ab"] == [None, None]
 
 
 class Remembering:
@@ -72,6 +98,9 @@ def test_local(tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert folder.names("offsets") == ["0"]
     assert folder.names("commits") is None
     assert folder.read("offsets/0") == "v1"
+    os.utime(tmp_path / "offsets" / "0", ns=(0, 1_790_000_000_123_999_999))
+    assert folder.written_ms("offsets/0") == 1_790_000_000_123
+    assert folder.written_ms("offsets/1") is None
 
 
 def test_a_missing_local_file(tmp_path: Path) -> None:

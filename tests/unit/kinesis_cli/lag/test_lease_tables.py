@@ -46,6 +46,17 @@ def test_positions() -> None:
     assert (reading.reader, reading.kind) == ("billing", "application")
 
 
+def test_the_last_commit() -> None:
+    """A group committed last when one of its leases says so. A lease whose checkpoint a KCL has moved says nothing."""
+    times = ("5 1790000000000", "6 1790000007000", "4 1790000009000")
+    items = [
+        kcl_lease(S[number], checkpoint, committedAt={"S": time})
+        for number, (checkpoint, time) in enumerate(zip("567", times, strict=True))
+    ]
+    assert read(*items, kcl_lease(S[3], "8")).committed_ms == 1_790_000_007_000
+    assert read(kcl_lease(S[3], "8")).committed_ms is None
+
+
 def test_several_streams() -> None:
     """Of a table with several streams, the leases of this one count: its account, name and creation time."""
     reading = read(

@@ -46,7 +46,7 @@ def test_metrics() -> None:
         ShardLag("shardId-2", State.GONE),
     )
     readers = (
-        ReaderLag(reader="cp", kind="spark", shards=shards),
+        ReaderLag(reader="cp", kind="spark", shards=shards, committed_ms=1_789_999_000_500),
         ReaderLag(reader="billing", kind="", problem="missing"),
     )
     lag = StreamLag(
@@ -59,6 +59,7 @@ def test_metrics() -> None:
         'kinesis_reader_behind_shards{reader="cp",stream="orders"} 3.0',
         'kinesis_reader_expiring_shards{reader="cp",stream="orders"} 0.0',
         'kinesis_reader_lost_shards{reader="cp",stream="orders"} 2.0',
+        'kinesis_reader_committed_timestamp_seconds{reader="cp",stream="orders"} 1.7899990005e+09',
         'kinesis_reader_up{reader="cp",stream="orders"} 1.0',
         'kinesis_reader_up{reader="billing",stream="orders"} 0.0',
         'kinesis_stream_retention_seconds{stream="orders"} 86400.0',

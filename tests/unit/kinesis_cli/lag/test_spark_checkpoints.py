@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,6 +38,9 @@ class Folder:
 
     def read(self, file: str) -> str:
         return self.files[file]
+
+    def written_ms(self, file: str) -> int | None:
+        return 1_790_000_000_000 + sorted(self.files).index(file)
 
 
 def one(files: Mapping[str, str], stream: str = "orders", arn: str = ARN) -> Reading:
@@ -199,5 +203,14 @@ def test_on_disk(tmp_path: Path) -> None:
     for name, text in golden("awslabs").items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
+    os.utime(tmp_path / "commits" / "7", (1, 1_790_000_000))
     [reading] = read_checkpoint(LocalFolder(str(tmp_path), tmp_path), "orders", ARN)
     assert reading.positions[S[2]].cut == ShardEnd()
+    assert reading.committed_ms == 1_790_000_000_000
+
+
+def test_when_the_last_batch_was_committed() -> None:
+    """It is when the file of its commit was written. Before the first commit there is no such time."""
+    files = {"commits/0": "v1\n{}", "commits/1": "v1\n{}", "offsets/0": HEAD + OURS, "offsets/1": HEAD + OURS}
+    assert one(files).committed_ms == 1_790_000_000_001
+    assert one({"offsets/0": HEAD + OURS}).committed_ms is None

@@ -9,6 +9,7 @@ from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.showing import show_lag, to_document
 from kinesis_cli.lag.tables import SHOWN, remarks, worst_first
 
+AT_MS = 1_790_000_000_123
 NUMBER = "49605240428222307037115827613554798409561082419642105999"
 
 
@@ -18,14 +19,15 @@ def reader(
     kind: str = "spark",
     batch: int | None = 7,
     problem: str | None = None,
+    committed_ms: int | None = None,
 ) -> ReaderLag:
-    return ReaderLag(reader=name, kind=kind, shards=shards, batch=batch, problem=problem)
+    return ReaderLag(
+        reader=name, kind=kind, shards=shards, batch=batch, problem=problem, committed_ms=committed_ms
+    )
 
 
 def stream(*readers: ReaderLag) -> StreamLag:
-    return StreamLag(
-        stream="orders", arn="arn", retention_ms=86_400_000, measured_ms=1_790_000_000_123, readers=readers
-    )
+    return StreamLag(stream="orders", arn="arn", retention_ms=86_400_000, measured_ms=AT_MS, readers=readers)
 
 
 def shown(capsys: pytest.CaptureFixture[str], lag: StreamLag, *, show_all: bool = False) -> list[str]:
@@ -83,6 +85,27 @@ def shown_shards() -> list[str]:
         "shardId-0  cp            900 ms  behind    TRIM_HORIZON  -",
         "shardId-0  billing         0 ms  current   AFTER 9       worker-1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("committed_ms", "query", "group"),
+    [
+        (AT_MS - 185_000, "batch 7 committed 3 min 5 s ago", "1 worker, committed 3 min 5 s ago"),
+        (AT_MS + 90_000, "batch 7 committed 0 ms ago", "1 worker, committed 0 ms ago"),
+        (None, "batch 7 committed", "1 worker"),
+    ],
+)
+def test_when_a_reader_committed(
+    capsys: pytest.CaptureFixture[str], committed_ms: int | None, query: str, group: str
+) -> None:
+    """A reader that is down and one that is slow look different. A clock that is ahead makes no time in the future."""
+    shard = ShardLag("shardId-0", State.BEHIND, 900, "TRIM_HORIZON", "worker-1")
+    readers = (
+        reader(shard, committed_ms=committed_ms),
+        reader(shard, name="billing", kind="application", batch=None, committed_ms=committed_ms),
+    )
+    lines = shown(capsys, stream(*readers))[1:3]
+    assert [line.partition("1 shard  ")[2].strip() for line in lines] == [query, group]
 
 
 def test_the_worst_first() -> None:
@@ -154,7 +177,16 @@ def test_json() -> None:
         ShardLag("shardId-0", State.EXPIRED, 86_400_000, f"AFTER {NUMBER}", "worker-1", "Lost."),
         ShardLag("shardId-1", State.UNKNOWN),
     )
-    lag = stream(ReaderLag(reader="cp", kind="spark", shards=shards, batch=7, planned=8, notes=["A note."]))
+    read = ReaderLag(
+        reader="cp",
+        kind="spark",
+        shards=shards,
+        batch=7,
+        planned=8,
+        committed_ms=AT_MS - 3000,
+        notes=["A note."],
+    )
+    lag = stream(read)
     assert to_document(lag) == {
         "stream": "orders",
         "streamArn": "arn",
@@ -170,6 +202,7 @@ def test_json() -> None:
                 "shardsLost": 1,
                 "committedBatch": 7,
                 "plannedBatch": 8,
+                "committedAt": "2026-09-21T14:13:17.123Z",
                 "problem": None,
                 "notes": ["A note."],
                 "shards": [

@@ -7,6 +7,7 @@ import threading
 
 from kinesis_cli.live.meter import ShardMeter
 from kinesis_core.model import Page
+from support.aggregates import aggregate
 from support.fake_stream import FakeClock, FakeStream, Mood
 from support.lineages import name
 from support.waiting import PATIENCE_S
@@ -48,6 +49,20 @@ def test_the_rate_of_the_last_seconds() -> None:
     sample = meter.sample()
     assert sample is not None
     assert sample.records == 0
+
+
+def test_user_records() -> None:
+    """The user records of aggregates are counted, too. The limits of a shard count an aggregate as one record."""
+    stream = new_stream()
+    meter = meter_of(stream)
+    stream.clock.now += 1
+    stream.put(name(0), aggregate([("k", None, b"1"), ("k", None, b"2"), ("k", None, b"3")]), "a")
+    stream.put(name(0), b"plain", "k")
+    stream.clock.now += 1
+    meter.poll()
+    sample = meter.sample()
+    assert sample is not None
+    assert (sample.records, sample.user_records) == (2, 4)
 
 
 def test_a_rate_at_once() -> None:

@@ -35,8 +35,8 @@ def view_of(stream: str) -> StreamView:
         for number, load in enumerate(_LOADS)
     )
     readers = (
-        LiveReader("billing", "application", 850),
-        LiveReader("reports", "checkpoint", 754_000),
+        LiveReader("billing", "application", 850, "", AT_MS, AT_MS - 700),
+        LiveReader("reports", "checkpoint", 754_000, "", AT_MS, AT_MS - 480_000),
         LiveReader("fraud", "enhanced fan-out", status="ACTIVE"),
     )
     return StreamView(summary_of(stream, count, consumers=1), AT_MS, shards, readers)
@@ -65,10 +65,10 @@ class FixedSource:
         return self.views[name_or_arn]
 
     def lag(self, stream: str, reader: int, lag_ms: int, at_ms: int) -> None:
-        """Let a reader have another lag at another time."""
+        """Let a reader have another lag and a new commit at another time, at which the other readers are as they were."""
         view = self.views[stream]
-        readers = list(view.readers)
-        readers[reader] = evolve(readers[reader], lag_ms=lag_ms)
+        readers = [each if each.lag_ms is None else evolve(each, measured_ms=at_ms) for each in view.readers]
+        readers[reader] = evolve(readers[reader], lag_ms=lag_ms, committed_ms=at_ms)
         self.views[stream] = evolve(view, readers=tuple(readers), at_ms=at_ms)
 
     def _call(self, what: str) -> None:

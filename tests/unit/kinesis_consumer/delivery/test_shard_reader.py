@@ -84,6 +84,21 @@ def test_a_page_that_comes_during_a_commit_is_kept() -> None:
     assert data(take(reader)) == [b"2"]
 
 
+def test_a_lease_says_when_its_batch_was_committed() -> None:
+    """The time is that of Kinesis, which all workers share. A renewal leaves it as it is."""
+    shard = OneShard.new()
+    put(shard, b"1")
+    reader = shard.reader()
+    batch = next_batch(reader)
+    assert shard.lease().committed_ms is None
+    reader.write_commit(batch)
+    committed_ms = shard.stream.now_ms()
+    assert shard.lease().committed_ms == committed_ms
+    shard.stream.clock.now += 5
+    reader.held.renew(reader.renewal())
+    assert shard.lease().committed_ms == committed_ms
+
+
 def test_two_threads_that_commit_one_batch() -> None:
     """The second one finds it committed, and its write does not fix another end of the next batch."""
     shard = OneShard.new(GroupSettings(max_batch_records=1))

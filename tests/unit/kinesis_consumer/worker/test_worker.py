@@ -359,6 +359,7 @@ def test_the_end_of_a_shard_whose_response_is_lost() -> None:
         advance(worker)
         shard.clock.sleep(0.5)
     assert shard.lease().is_finished
+    assert shard.lease().committed_ms is not None
     assert ended == [shard.shard_id]
     assert [held.key for held in worker.leases.shards.finished()] == [shard.shard_id], (
         "it is kept until its children are read"

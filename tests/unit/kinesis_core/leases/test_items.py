@@ -11,6 +11,7 @@ from kinesis_core.leases.attributes import Item, Value, from_dynamodb, to_dynamo
 from kinesis_core.leases.items import (
     LeaseItemError,
     checkpoint_attributes,
+    commit_time,
     is_lease,
     pending_attributes,
     read_lease,
@@ -52,6 +53,22 @@ def test_attributes_are_read() -> None:
         counter=12,
         pending=LeaseCheckpoint("4967"),
     )
+
+
+def test_when_a_checkpoint_was_committed() -> None:
+    """The time belongs to a checkpoint. After a KCL has moved that one, which leaves the time as it is, the time is not known."""
+    checkpoint, at_ms = LeaseCheckpoint("4966", 3), 1_790_000_000_000
+    committed = commit_time(checkpoint, at_ms)
+    assert committed == {"committedAt": "4966/3 1790000000000"}
+    assert read_lease({**ITEM, **committed}).committed_ms == at_ms
+    moved = {**ITEM, **committed, **checkpoint_attributes(LeaseCheckpoint("4967"))}
+    assert read_lease(moved).committed_ms is None
+
+
+@pytest.mark.parametrize("value", [1_790_000_000_000, "4966/3", "4966/3 soon", "4966/3 -1", ""])
+def test_a_malformed_time_of_a_commit(value: Value) -> None:
+    """It counts for nothing. The lease is valid: nobody continues from the time."""
+    assert read_lease({**ITEM, "committedAt": value}) == read_lease(ITEM)
 
 
 @pytest.mark.parametrize("kind", ["LEADER", "STREAM", "WORKER_METRIC_STATS", "CLIENT_VERSION_MIGRATION"])

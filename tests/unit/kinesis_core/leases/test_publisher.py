@@ -125,6 +125,14 @@ def test_only_changes(publisher: LeasePublisher, table: FakeTable) -> None:
     assert table.take() == {}
 
 
+def test_when_it_was_committed(publisher: LeasePublisher, table: FakeTable, stream: FakeStream) -> None:
+    """A checkpoint that moved has the time of its commit. What was committed before the start has none: it is not known."""
+    publisher.publish(offset(s0=After(10), s1=After(20)))
+    publisher.publish(offset(s0=After(10), s1=After(21)))
+    times = [(lease.checkpoint.number, lease.committed_ms) for lease in table.written]
+    assert sorted(times) == [("10", None), ("20", None), ("21", stream.now_ms())]
+
+
 def test_which_stream(publisher: LeasePublisher, table: FakeTable) -> None:
     """Leases of one stream say which one it is, beside a key that does not: so nobody takes them for those of a later stream."""
     publisher.publish(offset(s0=After(10)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -35,6 +36,10 @@ class CheckpointFolder(Protocol):
 
     def read(self, file: str) -> str:
         """Return the text of *file*, a relative path."""
+        ...
+
+    def written_ms(self, file: str) -> int | None:
+        """Return when *file* was written, by the clock of the file system; None if that does not tell it."""
         ...
 
 
@@ -75,6 +80,12 @@ class LocalFolder:
         except (OSError, UnicodeDecodeError) as error:
             _fail(self.location, file, error)
 
+    def written_ms(self, file: str) -> int | None:
+        try:
+            return (self.path / file).stat().st_mtime_ns // 1_000_000
+        except OSError:
+            return None
+
 
 @frozen
 class RemoteFolder:
@@ -99,6 +110,15 @@ class RemoteFolder:
             return bytes(self.files.cat_file(f"{self.path}/{file}")).decode()
         except Exception as error:  # noqa: BLE001 # as above
             _fail(self.location, file, error)
+
+    def written_ms(self, file: str) -> int | None:
+        try:
+            written = self.files.modified(f"{self.path}/{file}")
+        except Exception:  # noqa: BLE001 # as above; some do not know it
+            return None
+        if not isinstance(written, datetime):
+            return None
+        return round((written if written.tzinfo else written.replace(tzinfo=timezone.utc)).timestamp() * 1000)
 
 
 def _remote(location: str, scheme: str, rest: str) -> RemoteFolder:

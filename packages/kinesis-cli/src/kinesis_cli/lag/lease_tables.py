@@ -68,7 +68,12 @@ def reading_of(table: str, leases: Sequence[Lease], summary: StreamSummary) -> R
     """
     mine = _of_stream(table, leases, summary)
     return Reading(
-        reader=table, kind=APPLICATION, positions={lease.shard_id: _position(lease) for lease in mine}
+        reader=table,
+        kind=APPLICATION,
+        positions={lease.shard_id: _position(lease) for lease in mine},
+        committed_ms=max(
+            (lease.committed_ms for lease in mine if lease.committed_ms is not None), default=None
+        ),
     )
 
 

@@ -164,5 +164,6 @@ def _reader_lag(reading: Reading, settled: Sequence[ShardLag], measured: Sequenc
         shards=sorted([*settled, *measured], key=lambda shard: shard.shard_id),
         batch=reading.batch,
         planned=reading.planned,
+        committed_ms=reading.committed_ms,
         notes=reading.notes,
     )

@@ -139,6 +139,11 @@ def _families() -> dict[str, GaugeMetricFamily]:
             "Shards with records that expired unread, or may have.",
             _READER,
         ),
+        "committed": (
+            "kinesis_reader_committed_timestamp_seconds",
+            "When the reader last committed a batch.",
+            _READER,
+        ),
         "up": ("kinesis_reader_up", "1 if the reader's position is known, else 0.", _READER),
         "retention": ("kinesis_stream_retention_seconds", "How long the stream keeps records.", ("stream",)),
         "measured": ("kinesis_reader_measured_timestamp_seconds", "When the lag was measured.", ("stream",)),
@@ -153,6 +158,8 @@ def _add(families: dict[str, GaugeMetricFamily], labels: list[str], reader: Read
     families["up"].add_metric(labels, int(is_up))
     if not is_up:
         return
+    if reader.committed_ms is not None:
+        families["committed"].add_metric(labels, reader.committed_ms / 1000)
     if reader.lag_ms is not None:
         families["max"].add_metric(labels, reader.lag_ms / 1000)
     for key in ("behind", "expiring", "lost"):

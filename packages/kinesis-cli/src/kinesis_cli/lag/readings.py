@@ -81,4 +81,6 @@ class Reading:
     """When the stream was created that the positions are of; None if they do not tell."""
     batch: int | None = None
     planned: int | None = None
+    committed_ms: int | None = None
+    """When the last batch was committed, in milliseconds since the epoch; None if that is not known."""
     notes: tuple[str, ...] = field(default=())

@@ -75,6 +75,8 @@ class ReaderLag:
     """The last batch that a query has committed."""
     planned: int | None = None
     """The batch that it has planned and not committed."""
+    committed_ms: int | None = None
+    """When the last batch was committed, in milliseconds since the epoch; None if that is not known."""
     notes: Sequence[str] = ()
     problem: str | None = None
     """Why the reader's position is not known. Then it has no shards."""

@@ -120,6 +120,7 @@ def _reader(reader: ReaderLag) -> dict[str, Any]:
         "shardsLost": reader.lost,
         "committedBatch": reader.batch,
         "plannedBatch": reader.planned,
+        "committedAt": None if reader.committed_ms is None else show_time(reader.committed_ms),
         "problem": reader.problem,
         "notes": list(reader.notes),
         "shards": [_shard(shard) for shard in reader.shards],

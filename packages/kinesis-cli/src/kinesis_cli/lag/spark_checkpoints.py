@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lag.folders import CheckpointFolder
 from kinesis_cli.lag.offset_log import Batches, BatchOffsets, find_batches, read_offsets
@@ -52,7 +54,13 @@ def read_checkpoint(folder: CheckpointFolder, stream: str, arn: str) -> list[Rea
         found += [streams[name] for name in mine]
     if not found:
         raise CommandError(_no_position(folder.location, stream, others))
-    return _named_apart(found)
+    committed_ms = _committed_ms(folder, batches)
+    return _named_apart([evolve(reading, committed_ms=committed_ms) for reading in found])
+
+
+def _committed_ms(folder: CheckpointFolder, batches: Batches) -> int | None:
+    """Return when the last batch was committed, which is when its file was written: Spark writes no time into it."""
+    return None if batches.committed is None else folder.written_ms(f"commits/{batches.committed}")
 
 
 def _no_checkpoint(folder: CheckpointFolder) -> str:
@@ -62,8 +70,6 @@ def _no_checkpoint(folder: CheckpointFolder) -> str:
 
 
 def _named_apart(found: Sequence[Reading]) -> list[Reading]:
-    from attrs import evolve
-
     if len(found) == 1:
         return list(found)
     return [

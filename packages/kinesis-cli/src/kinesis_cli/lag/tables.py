@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
-from kinesis_cli.output import new_table, show_duration, show_number
+from kinesis_cli.output import new_table, show_ago, show_duration, show_number
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,7 +37,7 @@ def reader_table(lag: StreamLag) -> Table:
     for reader in lag.readers:
         if reader.problem is None:
             count = f"{reader.behind} of {show_number(reader.unfinished, 'shard')}"
-            _add(table, reader.reader, reader.kind, _worst(reader), count, _progress(reader))
+            _add(table, reader.reader, reader.kind, _worst(reader), count, _progress(reader, lag.measured_ms))
         else:
             _add(table, reader.reader, reader.kind or "-", "-", "-", "not known")
     return table
@@ -130,12 +130,14 @@ def _worst(reader: ReaderLag) -> Text:
     return Text("-" if reader.lag_ms is None else show_duration(reader.lag_ms), style)
 
 
-def _progress(reader: ReaderLag) -> str:
-    """Return the batches of a query, or the number of workers of an application."""
+def _progress(reader: ReaderLag, now_ms: int) -> str:
+    """Return the batches of a query, or the number of workers of an application, and when the last batch was committed."""
+    ago = "" if reader.committed_ms is None else f" {show_ago(now_ms - reader.committed_ms)}"
     if reader.batch is None and reader.planned is None:
         workers = len({shard.owner for shard in reader.shards if shard.owner})
-        return show_number(workers, "worker") if workers else "no worker"
-    done = "no batch committed" if reader.batch is None else f"batch {reader.batch} committed"
+        shown = show_number(workers, "worker") if workers else "no worker"
+        return f"{shown}, committed{ago}" if ago else shown
+    done = "no batch committed" if reader.batch is None else f"batch {reader.batch} committed{ago}"
     return done if reader.planned is None else f"{done}, {reader.planned} planned"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lease_table.activity import Life, SeenWorker
-from kinesis_cli.output import show_duration
+from kinesis_cli.output import show_ago
 from kinesis_core.leases import show_names
 
 _SHOWN = 5
@@ -56,4 +56,4 @@ def _refuse(workers: Sequence[SeenWorker], application: str) -> None:
 def _why(worker: SeenWorker) -> str:
     if worker.life is Life.RUNNING or worker.report_age_s is None:
         return "it renews its leases"
-    return f"it reported {show_duration(worker.report_age_s * 1000)} ago"
+    return f"it reported {show_ago(worker.report_age_s * 1000)}"

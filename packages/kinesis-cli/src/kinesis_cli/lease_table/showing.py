@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.lease_table.activity import Life, SeenWorker, Watched
 from kinesis_cli.lease_table.snapshot import Snapshot
-from kinesis_cli.output import WholeTable, new_table, note, show, show_duration, show_json
+from kinesis_cli.output import WholeTable, new_table, note, show, show_ago, show_duration, show_json
 from kinesis_core.leases import ALL_USER_RECORDS, Lease, LeaseCheckpoint
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _state(worker: SeenWorker, watched_s: float) -> str:
     if worker.life is Life.SILENT:
         parts = [f"silent for {show_duration(watched_s * 1000)}"]
     if worker.report_age_s is not None and worker.life is not Life.RUNNING:
-        parts.append(f"last report {show_duration(worker.report_age_s * 1000)} ago")
+        parts.append(f"last report {show_ago(worker.report_age_s * 1000)}")
     return ", ".join([*parts, *(["leader"] if worker.is_leader else [])])
 
 

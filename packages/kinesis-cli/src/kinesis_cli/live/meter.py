@@ -13,7 +13,7 @@ from collections import deque
 
 from attrs import define, field, frozen
 
-from kinesis_cli.traffic import PageReader, Sample, size_of
+from kinesis_cli.traffic import PageReader, Sample, Tally
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import StreamNotFoundError, ThrottledError
@@ -35,6 +35,7 @@ class _Seen:
     at_ms: int
     covered_ms: int
     records: int
+    user_records: int
     size_bytes: int
 
 
@@ -91,8 +92,11 @@ class ShardMeter:
             return
         while self._seen and self._seen[0].at_ms < now_ms - REMEMBERED_MS:
             self._seen.popleft()
-        size_bytes = sum(map(size_of, look.records))
-        self._seen.append(_Seen(now_ms, reader.until_ms - since_ms, len(look.records), size_bytes))
+        tally = Tally(self.shard.hash_start, self.shard.hash_end, by_key=False)
+        for record in look.records:
+            tally.add(record)
+        covered_ms = reader.until_ms - since_ms
+        self._seen.append(_Seen(now_ms, covered_ms, tally.records, tally.user_records, tally.size_bytes))
         self.has_ended = look.is_shard_end
         is_late = now_ms - reader.until_ms > BEHIND_MS
         self._is_behind = is_late and bool(look.records) and not look.is_last
@@ -103,6 +107,10 @@ class ShardMeter:
         latest = [seen for seen in tuple(self._seen) if seen.at_ms >= oldest_ms]
         if not latest:
             return None
-        records = sum(seen.records for seen in latest)
         covered_ms = max(_SHORTEST_MS, sum(seen.covered_ms for seen in latest))
-        return Sample(records, records, sum(seen.size_bytes for seen in latest), covered_ms)
+        return Sample(
+            sum(seen.records for seen in latest),
+            sum(seen.user_records for seen in latest),
+            sum(seen.size_bytes for seen in latest),
+            covered_ms,
+        )

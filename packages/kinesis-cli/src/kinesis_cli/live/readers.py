@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from kinesis_cli.lag import ReaderLag, StreamLag
 from kinesis_cli.live.views import LiveReader, ReadersOf
@@ -18,14 +18,15 @@ def readers_by(measure: Callable[[str], StreamLag]) -> ReadersOf:
     """Return a function that measures the lag of readers of a stream."""
 
     def readers_of(name_or_arn: str) -> Sequence[LiveReader]:
-        return [_reader(each) for each in measure(name_or_arn).readers]
+        lag = measure(name_or_arn)
+        return [_reader(each, lag.measured_ms) for each in lag.readers]
 
     return readers_of
 
 
-def _reader(measured: ReaderLag) -> LiveReader:
-    how = _HOW.get(measured.kind, "checkpoint")
-    return LiveReader(measured.reader, how, measured.lag_ms, _status(measured))
+def _reader(reader: ReaderLag, measured_ms: int) -> LiveReader:
+    how = _HOW.get(reader.kind, "checkpoint")
+    return LiveReader(reader.reader, how, reader.lag_ms, _status(reader), measured_ms, reader.committed_ms)
 
 
 def _status(measured: ReaderLag) -> str:
@@ -43,31 +44,42 @@ SHORTEST_MS = 5000
 LONGEST_MS = 60_000
 
 
+@frozen
+class _Seen:
+    at_ms: int
+    lag_ms: int
+    committed_ms: int | None
+
+
 @define
 class Speeds:
-    """The lags of readers over the last minute."""
+    """The measurements of readers over the last minute."""
 
-    _lags: dict[str, deque[tuple[int, int]]] = field(factory=dict, init=False)
+    _seen: dict[str, deque[_Seen]] = field(factory=dict, init=False)
 
-    def note(self, readers: Iterable[LiveReader], at_ms: int) -> None:
-        """Remember the lag of each reader at a time."""
+    def note(self, readers: Iterable[LiveReader]) -> None:
+        """Remember the measurement of each reader. One that was noted before is not noted again."""
         for reader in readers:
-            if reader.lag_ms is None:
+            if reader.lag_ms is None or reader.measured_ms is None:
+                self._seen.pop(reader.name, None)
                 continue
-            lags = self._lags.setdefault(reader.name, deque())
-            if not lags or lags[-1][0] < at_ms:
-                lags.append((at_ms, reader.lag_ms))
-            while lags[0][0] < at_ms - LONGEST_MS:
-                lags.popleft()
+            seen = self._seen.setdefault(reader.name, deque())
+            if not seen or seen[-1].at_ms < reader.measured_ms:
+                seen.append(_Seen(reader.measured_ms, reader.lag_ms, reader.committed_ms))
+            while seen[0].at_ms < seen[-1].at_ms - LONGEST_MS:
+                seen.popleft()
 
     def of(self, name: str) -> float | None:
         """
         Return how much of a stream's time a reader reads per second: 1 keeps up, 0 stands still, above 1 catches up.
 
-        None: this is not known yet.
+        None: this is not known yet, or the reader has committed nothing in this time. Then it reads nothing: its lag changes only
+        because of what others write.
         """
-        lags = self._lags.get(name)
-        if not lags or lags[-1][0] - lags[0][0] < SHORTEST_MS:
+        seen = self._seen.get(name)
+        if not seen or seen[-1].at_ms - seen[0].at_ms < SHORTEST_MS:
             return None
-        (first_ms, first_lag_ms), (last_ms, last_lag_ms) = lags[0], lags[-1]
-        return max(0.0, 1 - (last_lag_ms - first_lag_ms) / (last_ms - first_ms))
+        first, last = seen[0], seen[-1]
+        if last.committed_ms is not None and last.committed_ms == first.committed_ms:
+            return None
+        return max(0.0, 1 - (last.lag_ms - first.lag_ms) / (last.at_ms - first.at_ms))

@@ -19,8 +19,12 @@ class LiveReader:
     how: str
     """By what it is known: `enhanced fan-out`, `checkpoint`, `application`."""
     lag_ms: int | None = None
-    """How old the oldest record is that it has not read. None: this is not known."""
+    """How old the oldest record was that it had not read, when that was measured. None: this is not known."""
     status: str = ""
+    measured_ms: int | None = None
+    """When the lag was measured, by the service's clock."""
+    committed_ms: int | None = None
+    """When it last committed that it has read records. None: nothing tells it."""
 
 
 ReadersOf = Callable[[str], Sequence[LiveReader]]

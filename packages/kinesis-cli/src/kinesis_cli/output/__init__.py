@@ -12,7 +12,7 @@ from kinesis_cli.output.console import (
     show,
     show_json,
 )
-from kinesis_cli.output.figures import show_bytes, show_count, show_duration, show_number, show_time
+from kinesis_cli.output.figures import show_ago, show_bytes, show_count, show_duration, show_number, show_time
 from kinesis_cli.output.readers import end_with_reader
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "new_table",
     "note",
     "show",
+    "show_ago",
     "show_bytes",
     "show_count",
     "show_duration",

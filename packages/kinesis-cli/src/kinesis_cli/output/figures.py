@@ -23,6 +23,11 @@ def show_duration(ms: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts[:2] if count)
 
 
+def show_ago(ms: float) -> str:
+    """Return how long ago something was, such as `3 min ago`. A time that is ahead by another clock was just now."""
+    return f"{show_duration(max(0, ms))} ago"
+
+
 def show_bytes(count: float) -> str:
     """Return a number of bytes in a binary unit, such as `1.5 MiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):

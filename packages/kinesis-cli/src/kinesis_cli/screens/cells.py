@@ -6,8 +6,8 @@ from rich.text import Text
 
 from kinesis_cli.lineage import bar
 from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
-from kinesis_cli.output import show_bytes, show_count, show_duration, show_time
-from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells, show_mode
+from kinesis_cli.output import show_ago, show_count, show_duration, show_time
+from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells, rate_words, show_mode
 
 _BAR, _GAUGE = 24, 10
 _LATE_MS = 60_000
@@ -38,17 +38,19 @@ def _gauge(sample: Sample | None) -> str:
     return "█" * filled + "░" * (_GAUGE - filled)
 
 
-def reader_cells(reader: LiveReader, speed: float | None, records_per_s: float) -> list[Text]:
-    """Return the row of a reader of a stream with this rate of records."""
+def reader_cells(reader: LiveReader, speed: float | None, view: StreamView) -> list[Text]:
+    """Return the row of a reader of the stream in *view*."""
     lag = "-" if reader.lag_ms is None else show_duration(reader.lag_ms)
+    ago = "-" if reader.committed_ms is None else show_ago(view.at_ms - reader.committed_ms)
     is_late = reader.lag_ms is not None and reader.lag_ms >= _LATE_MS
     return [
         Text(reader.name),
         Text(reader.how),
         Text(reader.status),
         right(lag, "bold red" if is_late else ""),
+        right(ago),
         right("-" if speed is None else f"{speed:.1f}x"),
-        right("-" if speed is None else f"~{show_count(round(speed * records_per_s, 1))}/s"),
+        right("-" if speed is None else f"~{show_count(round(speed * view.records_per_s, 1))}/s"),
     ]
 
 
@@ -82,5 +84,5 @@ def stream_head(view: StreamView, *, is_paused: bool) -> Text:
         f"  {summary.status}, {show_mode(summary)}, {show_count(len(view.shards))} open shards{read}",
         f"  {show_time(view.at_ms)}",
         ("  PAUSED" if is_paused else "", "bold yellow"),
-        f"\nin {show_count(round(total.records_per_s, 1))} records/s, {show_bytes(total.bytes_per_s)}/s",
+        f"\nin {rate_words(total)}",
     )

@@ -19,7 +19,7 @@ from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import KinesisError
 
 T = TypeVar("T")
-RIGHT = {"RECORDS/S", "BYTES/S", "SHARDS", "CONSUMERS", "RETENTION", "LAG", "SPEED", "OUT"}
+RIGHT = {"RECORDS/S", "BYTES/S", "SHARDS", "CONSUMERS", "RETENTION", "LAG", "COMMITTED", "SPEED", "OUT"}
 """Headings above numbers."""
 _EXPECTED = (KinesisError, OSError)
 """Errors that users can act on, or that pass. They are shown, and the call is made again."""
@@ -191,7 +191,7 @@ class StreamScreen(LiveScreen):
     def on_mount(self) -> None:
         """Set up the table of readers."""
         readers = self.query_one("#readers", DataTable)
-        for label in ("READER", "BY", "STATUS", "LAG", "SPEED", "OUT"):
+        for label in ("READER", "BY", "STATUS", "LAG", "COMMITTED", "SPEED", "OUT"):
             readers.add_column(Text(label, justify="right" if label in RIGHT else "left"))
         readers.can_focus = False
         readers.display = False
@@ -205,12 +205,12 @@ class StreamScreen(LiveScreen):
         view = cast("StreamView", latest)
         self.query_one("#head", Static).update(stream_head(view, is_paused=self.is_paused))
         self.fill_rows({line.shard_id: shard_cells(line) for line in self.in_order(view.shards)})
-        self._speeds.note(view.readers, view.at_ms)
+        self._speeds.note(view.readers)
         readers = self.query_one("#readers", DataTable)
         readers.display = bool(view.readers)
         readers.clear()
         for reader in view.readers:
-            readers.add_row(*reader_cells(reader, self._speeds.of(reader.name), view.records_per_s))
+            readers.add_row(*reader_cells(reader, self._speeds.of(reader.name), view))
 
     def action_back(self) -> None:
         """Return to the list of streams, if this screen was opened from it."""

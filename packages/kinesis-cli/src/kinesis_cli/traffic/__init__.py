@@ -7,12 +7,13 @@ from kinesis_cli.traffic.shown import (
     RATES,
     load_style,
     rate_cells,
+    rate_words,
     rates_json,
     show_key,
     show_mode,
     total_line,
 )
-from kinesis_cli.traffic.tally import size_of
+from kinesis_cli.traffic.tally import Tally
 
 __all__ = [
     "HOT",
@@ -21,15 +22,16 @@ __all__ = [
     "PlaceTraffic",
     "RATES",
     "Sample",
+    "Tally",
     "Window",
     "add_up",
     "bounds_for",
     "load_style",
     "rate_cells",
+    "rate_words",
     "rates_json",
     "sample_shards",
     "show_key",
     "show_mode",
-    "size_of",
     "total_line",
 ]

@@ -43,12 +43,16 @@ def load_style(sample: Sample | None) -> str:
 
 def total_line(total: Total, sample_ms: int) -> str:
     """Return the sum of the samples as a sentence."""
+    span = show_duration(sample_ms) if sample_ms % 1000 or sample_ms >= 60_000 else f"{sample_ms // 1000} s"
+    return f"In, over the last {span}: {_WORDS[total.sign]}{rate_words(total)}."
+
+
+def rate_words(total: Total) -> str:
+    """Return the rates of *total*. User records are counted where some came in aggregates."""
     users = total.user_records_per_s
     user_text = f" ({show_count(round(users, 1))} user records/s)" if users != total.records_per_s else ""
-    span = show_duration(sample_ms) if sample_ms % 1000 or sample_ms >= 60_000 else f"{sample_ms // 1000} s"
     return (
-        f"In, over the last {span}: {_WORDS[total.sign]}{show_count(round(total.records_per_s, 1))} records/s{user_text}, "
-        f"{show_bytes(total.bytes_per_s)}/s."
+        f"{show_count(round(total.records_per_s, 1))} records/s{user_text}, {show_bytes(total.bytes_per_s)}/s"
     )
 
 

@@ -17,7 +17,7 @@ from kinesis_consumer.leases import HeldLease, LeaseEmptiness, describe_batch, d
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item, LeaseCheckpoint
+from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item, LeaseCheckpoint, commit_time
 from kinesis_core.model import MAX_PAGE_RECORDS, MIN_RETENTION_HOURS, ShardOffset
 from kinesis_core.planning import ShardPage
 
@@ -237,7 +237,11 @@ class ShardReader:
         following, pending = hand.following if isinstance(hand, life.Out) else None, None
         if following is not None:
             pending = (following.end, describe_batch(batch.end, following.start, following.end))
-        stamp = {**self._identity(), **self._emptiness(batch.end, batch.ends_ms)}
+        stamp = {
+            **self._identity(),
+            **self._emptiness(batch.end, batch.ends_ms),
+            **commit_time(batch.end, self.source.api.now_ms()),
+        }
         try:
             self.held.checkpoint(batch.end, pending, stamp)
         except BaseException as error:

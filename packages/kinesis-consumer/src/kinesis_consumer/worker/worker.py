@@ -15,7 +15,7 @@ from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_core import ServiceError
 from kinesis_core.clock import Clock
-from kinesis_core.leases import FINISHED
+from kinesis_core.leases import FINISHED, commit_time
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
@@ -239,7 +239,7 @@ class Worker:
         if isinstance(children, NotYet):
             self._wait(reader, f"it has ended, and {children.reason}")
             return
-        held.checkpoint(FINISHED, None, {})
+        held.checkpoint(FINISHED, None, commit_time(FINISHED, api.now_ms()))
         self._shards.remove(reader, is_finished=True)
         log.info("shard.ended", lease=held.key, worker=self.leases.name)
         self.leases.callbacks.shard_ended(reader.stream, reader.shard_id)

@@ -27,6 +27,7 @@ from kinesis_core.model import LAST_EPOCH_MS
 ENTITY_TYPE = "entityType"
 LEASE = "LEASE"
 EMPTY_UNTIL = "emptyUntil"
+COMMITTED_AT = "committedAt"
 PENDING_BATCH = "pendingBatch"
 STARTING_TIME = "startingTime"
 STREAM_IDENTIFIER = "streamIdentifier"
@@ -34,6 +35,8 @@ PROCESS = "workerProcess"
 _STREAM = re.compile(r"[^:]+:[^:]+:[0-9]{1,15}")
 """As the KCL names a stream: account, name and creation time in seconds."""
 _SEQUENCE_NUMBER = re.compile(r"[0-9]{1,129}")
+_COMMIT = re.compile(r"([^ ]+) ([0-9]{1,15})")
+"""A checkpoint, and when it was committed."""
 _HASH_KEY = re.compile(r"[0-9]{1,39}")
 _WORDS = {TRIM_HORIZON, LATEST, AT_TIMESTAMP, SHARD_END}
 
@@ -115,16 +118,22 @@ def shard_attributes(lease: Lease) -> Item:
     return values
 
 
+def commit_time(checkpoint: LeaseCheckpoint, at_ms: int) -> Item:
+    """Return the attribute that says when *checkpoint* was committed: *at_ms*, by the clock of Kinesis."""
+    return {COMMITTED_AT: f"{checkpoint} {at_ms}"}
+
+
 def _read(item: Item) -> Lease:
     key = _text(item, LEASE_KEY)
     stream_id, _, shard_id = key.rpartition(":")
     if not shard_id or (stream_id and not _STREAM.fullmatch(stream_id)):
         raise ValueError("its key is neither a shard nor account:stream:created:shard")
     _number(item, "ownerSwitchesSinceCheckpoint", 0)  # other workers add to it
+    checkpoint = _checkpoint(item, "checkpoint", "checkpointSubSequenceNumber")
     return Lease(
         shard_id=shard_id,
         stream_id=stream_id or None,
-        checkpoint=_checkpoint(item, "checkpoint", "checkpointSubSequenceNumber"),
+        checkpoint=checkpoint,
         parents=_ids(item, "parentShardId"),
         children=_ids(item, "childShardIds"),
         hash_range=_hash_range(item),
@@ -137,6 +146,7 @@ def _read(item: Item) -> Lease:
         stream_identifier=_stream(item),
         process=_optional_text(item, PROCESS),
         starting_ms=_time_ms(item) if STARTING_TIME in item else None,
+        committed_ms=_committed_ms(item, checkpoint),
     )
 
 
@@ -173,6 +183,13 @@ def _time_ms(item: Item) -> int:
     if not 0 <= time_ms <= LAST_EPOCH_MS:
         raise ValueError(f"'{STARTING_TIME}' is {time_ms}, which is not a time in milliseconds")
     return time_ms
+
+
+def _committed_ms(item: Item, checkpoint: LeaseCheckpoint) -> int | None:
+    """Return when *checkpoint* was committed; None if that is unknown: a KCL may have moved the checkpoint since then."""
+    text = item.get(COMMITTED_AT)
+    found = _COMMIT.fullmatch(text) if isinstance(text, str) else None
+    return int(found[2]) if found is not None and found[1] == str(checkpoint) else None
 
 
 def _stream(item: Item) -> str | None:

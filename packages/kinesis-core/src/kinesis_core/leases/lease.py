@@ -104,6 +104,11 @@ class Lease:
     Where reading starts exactly if the checkpoint is LATEST or AT_TIMESTAMP, in milliseconds since the epoch. An attribute of this
     project, too: the KCL takes the time that it is configured with, or of its first call.
     """
+    committed_ms: int | None = None
+    """
+    When the checkpoint was committed, by the clock of Kinesis, in milliseconds since the epoch. An attribute of this project, too.
+    None for a checkpoint that a KCL has committed.
+    """
 
     @property
     def key(self) -> str:

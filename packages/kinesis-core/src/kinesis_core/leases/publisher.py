@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock, SystemClock
@@ -85,12 +85,20 @@ class LeasePublisher:
 
     def _publish_stream(self, published: _PublishedStream, stream: StreamOffset) -> None:
         leases = published.leases(stream)
-        changed = [lease for lease in leases if self._written.get(lease.key) != lease]
-        for lease, refusal in self._writer.write(changed, published.listing):
-            self._written[lease.key] = lease
+        changed = {lease.key: lease for lease in leases if self._written.get(lease.key) != lease}
+        timed = [self._timed(lease, published.api.now_ms()) for lease in changed.values()]
+        for lease, refusal in self._writer.write(timed, published.listing):
+            self._written[lease.key] = changed[lease.key]
             self._has_published = True
             if refusal is not None:
                 log.warning("lease.taken", table=self._table.name, lease=lease.key, reason=refusal.value)
+
+    def _timed(self, lease: Lease, now_ms: int) -> Lease:
+        """Return *lease* with the time of its commit. What a start publishes was committed at some time before: it is unknown."""
+        before = self._written.get(lease.key)
+        if before is None or before.checkpoint == lease.checkpoint:
+            return lease
+        return evolve(lease, committed_ms=now_ms)
 
     @contextmanager
     def _tolerating_failures(self) -> Iterator[None]:

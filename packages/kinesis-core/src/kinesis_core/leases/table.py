@@ -15,7 +15,7 @@ from kinesis_core.aws import Connection, tables_client
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.leases.attributes import Value
 from kinesis_core.leases.expressions import condition_request, update_request
-from kinesis_core.leases.items import checkpoint_attributes, shard_attributes
+from kinesis_core.leases.items import checkpoint_attributes, commit_time, shard_attributes
 from kinesis_core.leases.lease import LEASE_KEY, LEASE_OWNER, Lease
 from kinesis_core.leases.table_client import TableClient
 
@@ -46,7 +46,12 @@ class LeaseTable(TableClient):
         Raises:
             ServiceError: DynamoDB refuses. The call is not retried here.
         """
-        attributes = {**checkpoint_attributes(lease.checkpoint), **shard_attributes(lease)}
+        at_ms = lease.committed_ms
+        attributes = {
+            **checkpoint_attributes(lease.checkpoint),
+            **({} if at_ms is None else commit_time(lease.checkpoint, at_ms)),
+            **shard_attributes(lease),
+        }
         expected: dict[str, Value | None] = {LEASE_OWNER: None}
         if not may_create:
             expected[LEASE_KEY] = lease.key

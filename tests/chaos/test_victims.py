@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import MARK, Process, executors, marked, python_workers
 from tools.chaos.driver import Progress
 from tools.chaos.job import TO_FILES, TO_STREAM
-from tools.chaos.processes import MARK, Process, executors, marked, python_workers
 
 EXECUTOR = Process(10, 1, "java org.apache.spark.executor.CoarseGrainedExecutorBackend")
 DAEMON = Process(11, 10, "python -m pyspark.daemon pyspark.worker")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kinesis_emulator import Emulator
+from support.java_programs import KCL_3
 from support.kcl.application import KclApplication, repeated
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.java_process import start_java
-from support.kcl.programs import KCL_3
 from support.kcl.worker import VERSIONS, Version
 from support.streams import REGION
 from support.witness import WitnessUnavailableError, require

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kcl.programs import JavaProgram
+from support.java_programs import JavaProgram
 from support.witness import WitnessUnavailableError
 
 TOOL = """\
@@ -50,7 +50,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tools:
 
 @pytest.fixture
 def program(tmp_path: Path) -> JavaProgram:
-    return JavaProgram("group", "artifact", "1.0", ("both",), tmp_path / "cache")
+    return JavaProgram("group", "artifact", "1.0", ("kcl",), tmp_path / "cache")
 
 
 def test_once(tools: Tools, program: JavaProgram) -> None:

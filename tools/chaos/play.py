@@ -10,10 +10,10 @@ from pathlib import Path
 
 from attrs import define, field
 
+from support.processes import Process, executors, marked, python_workers
 from tools.chaos.driver import Driver, End, Progress
 from tools.chaos.job import DRAIN, HOLD, RESTING, RUNS, SOURCE
 from tools.chaos.kinesis import DEADLINE_S, Kinesis
-from tools.chaos.processes import Process, executors, marked, python_workers
 from tools.chaos.producing import ACKNOWLEDGED, STOP
 from tools.chaos.script import KINDS, Faults, Kill, Kind, Merge, Round, Scale, Split
 

@@ -13,13 +13,13 @@ from itertools import islice
 from pathlib import Path
 
 from support.paths import python_path
+from support.processes import MARK, kill_marked
 from support.standalone import standalone
 from tools.chaos.driver import Driver
 from tools.chaos.job import COPY, FILES, SOURCE
 from tools.chaos.kinesis import Kinesis
 from tools.chaos.outcome import Outcome
 from tools.chaos.play import Play
-from tools.chaos.processes import MARK, marked
 from tools.chaos.producing import ACKNOWLEDGED
 from tools.chaos.results import read_files, unpack
 from tools.chaos.script import SHARDS, rounds
@@ -45,7 +45,7 @@ def _started(folder: Path, say: Callable[[str], None]) -> Iterator[Play]:
     mark = uuid.uuid4().hex
     environment = _environment(mark, folder)
     with ExitStack() as stack:
-        stack.callback(_kill_all, mark)
+        stack.callback(kill_marked, mark)
         kinesis = Kinesis(folder / "kinesis", environment)
         kinesis.start()
         stack.callback(kinesis.kill)
@@ -82,13 +82,6 @@ def _start_producer(
     command = [sys.executable, "-m", "tools.chaos.producing", kinesis.endpoint_url, SOURCE, str(folder)]
     with (folder / "producer.log").open("wb") as log:
         return subprocess.Popen(command, env=environment, stderr=log, start_new_session=True)
-
-
-def _kill_all(mark: str) -> None:
-    while processes := marked(mark):
-        for process in processes:
-            process.kill()
-        time.sleep(0.05)
 
 
 def _outcome(play: Play, seed: int, count: int, started: float) -> Outcome:

@@ -8,9 +8,9 @@ from typing import Any
 import botocore.session
 from attrs import define, field
 
+from support.java_programs import TABLES
 from support.kcl.event_process import EventProcess
 from support.kcl.java_process import start_java
-from support.kcl.programs import TABLES
 from support.streams import KEY_ID, REGION, SECRET
 
 Item = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from support.java_programs import Installed
 from support.kcl.event_process import EventProcess
-from support.kcl.programs import Installed
 
 SMALL = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """A small heap, and a quick start instead of fast code."""

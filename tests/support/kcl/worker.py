@@ -8,9 +8,9 @@ from typing import Literal
 
 from attrs import define, frozen
 
+from support.java_programs import KCL_2, KCL_3
 from support.kcl.group_worker import GroupWorker, WorkerOptions, as_text
 from support.kcl.java_process import FAST, SMALL, start_java
-from support.kcl.programs import KCL_2, KCL_3
 
 Version = Literal["2.7.2", "3.5.1"]
 VERSIONS: tuple[Version, ...] = ("2.7.2", "3.5.1")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from attrs import frozen
 
-MARK = "CHAOS_RUN"
+MARK = "MARKED_RUN"
 _PROC = Path("/proc")
 
 
@@ -32,9 +33,17 @@ class Process:
 
 
 def marked(mark: str) -> list[Process]:
-    """Return the processes with `CHAOS_RUN=mark`, by process id, without those that have ended and were not waited for."""
+    """Return the processes with `MARKED_RUN=mark`, by process id, without those that have ended and were not waited for."""
     wanted = f"{MARK}={mark}".encode()
     return sorted(_look(lambda environment: wanted in environment), key=lambda process: process.pid)
+
+
+def kill_marked(mark: str) -> None:
+    """Kill -9 them all, and those that they start meanwhile."""
+    while processes := marked(mark):
+        for process in processes:
+            process.kill()
+        time.sleep(0.05)
 
 
 def executors(processes: list[Process]) -> list[Process]:

@@ -18,7 +18,7 @@ from attrs import frozen
 from support.witness import WitnessUnavailableError
 
 SOURCES = Path(__file__).parent / "java"
-CACHE = Path(__file__).parents[3] / ".nox" / "kcl"
+CACHE = Path(__file__).parents[2] / ".nox" / "java"
 _FETCH_S, _COMPILE_S = 600, 300
 _JAR = "program.jar"
 """A JVM archives classes of jars, and none of folders."""
@@ -122,8 +122,8 @@ class Installed:
 
 
 _KCL = ("software.amazon.kinesis", "amazon-kinesis-client")
-KCL_2 = JavaProgram(*_KCL, "2.7.2", ("both",))
-KCL_3 = JavaProgram(*_KCL, "3.5.1", ("both", "v3"))
+KCL_2 = JavaProgram(*_KCL, "2.7.2", ("kcl",))
+KCL_3 = JavaProgram(*_KCL, "3.5.1", ("kcl", "kcl_3"))
 TABLES = JavaProgram("com.amazonaws", "DynamoDBLocal", "2.6.1", ("tables",))
 
 

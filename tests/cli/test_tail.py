@@ -6,8 +6,10 @@ import io
 import json
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 
 import psutil  # type: ignore[import-untyped]
@@ -59,6 +61,105 @@ def test_the_last_records(kinesis: CommandLine, orders: str) -> None:
 def test_the_last_records_before_a_time(kinesis: CommandLine, orders: str) -> None:
     """-n counts back from --until, and shows nothing that came later."""
     assert kinesis("tail", orders, "-n", "2", "--until", "1h", "-f", "%k").lines == []
+
+
+@contextmanager
+def producing(emulator: Emulator, stream: str, keys: int) -> Iterator[Callable[[], dict[str, int]]]:
+    """Put numbered records of some keys all the time in this block. Yield a function that ends it and returns each key's count."""
+    counts = dict.fromkeys((f"c-{key}" for key in range(keys)), 0)
+    stop = threading.Event()
+
+    def put() -> None:
+        while not stop.wait(0.001):
+            for key, number in counts.items():
+                emulator.put(stream, b"%d" % number, key)
+                counts[key] = number + 1
+
+    thread = threading.Thread(target=put)
+    thread.start()
+
+    def end() -> dict[str, int]:
+        stop.set()
+        thread.join()
+        return counts
+
+    try:
+        yield end
+    finally:
+        end()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--no-follow",),
+        ("--until", "now"),
+        ("--no-follow", "--since", "TRIM_HORIZON"),
+        ("--no-follow", "--shard", "1"),
+        ("--no-follow", "--key", "c-2"),
+        ("--no-follow", "--where", "true"),
+        ("--no-follow", "--efo", "me"),
+    ],
+)
+def test_as_many_as_were_asked_for(
+    kinesis: CommandLine, emulator: Emulator, create: Create, options: tuple[str, ...]
+) -> None:
+    """-n of a span that has ended shows exactly so many records, while a producer writes more all the time."""
+    stream = create(2)
+    with producing(emulator, stream, keys=8):
+        wait_until(lambda: len(emulator.records(stream)) > 100)
+        assert len(kinesis("tail", stream, "-n", "3", *options).lines) == 3
+
+
+def test_none_of_the_last(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
+    """-n 0 shows new records only, so nothing with --no-follow."""
+    assert kinesis("tail", orders, "-n", "0", "--no-follow").out == b""
+    assert kinesis("tail", orders, "-n", "0", "--since", "1h", "--until", "now").out == b""
+    with kinesis.started("tail", orders, "-n", "0", "--since", "1h", "-f", "%k") as tail:
+        calls = emulator.calls.count("GetRecords", orders)
+        wait_until(lambda: emulator.calls.count("GetRecords", orders) > calls)
+        emulator.put(orders, b"x", "c-4")
+        assert tail.lines(1) == ["c-4"]
+
+
+def test_the_last_and_what_follows(
+    kinesis: CommandLine, emulator: Emulator, create: Create
+) -> None:
+    """Behind the last records come all later ones, each once, also while shards are split and merged."""
+    stream = create(2)
+    with (
+        producing(emulator, stream, keys=4) as end,
+        kinesis.started("tail", stream, "-n", "40", "-f", "%k %s") as tail,
+    ):
+        shown = tail.lines(60)
+        first, second = emulator.shard_ids(stream)
+        _, right = emulator.split(stream, first)
+        shown += tail.lines(100)
+        emulator.merge(stream, right, second)
+        counts = end()
+        left = {f"{key} {count - 1}" for key, count in counts.items()} - set(shown)
+        while left:
+            shown += tail.lines(1)
+            left.discard(shown[-1])
+        assert tail.interrupt().out == b""
+    for key, count in counts.items():
+        numbers = [int(line.split()[1]) for line in shown if line.startswith(f"{key} ")]
+        assert numbers == list(range(count - len(numbers), count))
+
+
+def test_the_last_of_a_stream_that_was_resharded(
+    kinesis: CommandLine, emulator: Emulator, create: Create
+) -> None:
+    """Records of closed shards count, shards without records do not, and aggregates count by their user records."""
+    stream = create(2)
+    for number in range(4):
+        emulator.put(stream, b"%d" % number, "c-1")
+    for shard_id in emulator.shard_ids(stream):
+        emulator.split(stream, shard_id)
+    emulator.put(stream, aggregate([("c-1", None, b"4"), ("c-1", None, b"5")]), "c-1")
+    assert kinesis("tail", stream, "-n", "4", "--no-follow", "-o", "raw").lines == ["2", "3", "4", "5"]
+    assert kinesis("tail", stream, "-n", "1", "--no-follow", "-o", "raw").lines == ["5"]
+    assert kinesis("tail", create(2), "-n", "1", "--no-follow").lines == []
 
 
 def test_a_template(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
@@ -295,6 +396,7 @@ def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str,
     [
         (["--since", "soon"], "--since does not accept 'soon'. Examples: 10m"),
         (["--no-follow"], "--no-follow shows nothing without --since or -n."),
+        (["--until", "1h"], "--until 1h shows nothing without --since or -n."),
         (["-n", "-1"], "-n is -1. Use 0 or more records."),
         (["-f", "%y"], "-f has an unknown field '%y'. Fields: %t (arrival time)"),
         (["--where", ".a =="], "--where is '.a =='. Use a program of jq"),

@@ -45,7 +45,7 @@ def dump(
         `parquet`.
     """
     now_ms = int(time.time() * 1000)
-    span = Span.parse(0, since, until, False, now_ms)
+    span = Span.parse(None, since, until, False, now_ms)
     choice = Choice.parse(wanted)
     counts = RecordCounts()
     with open_file(file, output) as (target, form), ProgressLine() as progress:

@@ -17,7 +17,7 @@ def tail(
     stream: str,
     /,
     *,
-    last: Annotated[int, Parameter(alias="-n")] = 0,
+    last: Annotated[int | None, Parameter(alias="-n")] = None,
     since: str | None = None,
     until: str | None = None,
     follow: bool = True,
@@ -38,7 +38,7 @@ def tail(
     stream
         A stream: its name or ARN.
     last
-        Show this many of the last records first.
+        Show this many of the last records first: those that arrived last in all shards together.
     since
         Begin there: `10m` (ten minutes ago), an ISO 8601 time, `TRIM_HORIZON` (the oldest record) or `LATEST`.
     until

@@ -30,49 +30,60 @@ class Span:
     Which time of a stream is read.
 
     Attributes:
-        last: How many of the last records before now are shown first.
+        last: How many of the last records are shown first. None: all since *since*.
         follow: Whether to wait for new records at the end.
     """
 
-    last: int = 0
+    last: int | None = None
     since: StartingPosition | None = None
     until: EndingPosition | None = None
     follow: bool = True
 
     @classmethod
-    def parse(cls, last: int, since: str | None, until: str | None, follow: bool, now_ms: int) -> Span:
+    def parse(
+        cls, last: int | None, since: str | None, until: str | None, follow: bool, now_ms: int
+    ) -> Span:
         """
         Return the span that these options name.
 
         Raises:
             UsageError: An option has a wrong value, nothing can be in the span, or it ends in the future without being awaited.
         """
-        if last < 0:
+        if last is not None and last < 0:
             raise UsageError(f"-n is {last}. Use 0 or more records.")
-        if not (follow or last or since):
-            raise UsageError("--no-follow shows nothing without --since or -n. Add one of them.")
         end = None if until is None else parse_end(until, "--until", now_ms)
         if not follow:
             refuse_future(end, until, now_ms, "`kinesis tail` waits for it, without --no-follow.")
         begin = None if since is None else parse_start(since, "--since", now_ms)
-        return cls(last=last, since=begin, until=end, follow=follow)
+        span = cls(last=last, since=begin, until=end, follow=follow)
+        if last is None and since is None and not span.waits_at(now_ms):
+            option = f"--until {until}" if follow else "--no-follow"
+            raise UsageError(f"{option} shows nothing without --since or -n. Add one of them.")
+        return span
+
+    def waits_at(self, now_ms: int) -> bool:
+        """Return whether records that come after *now_ms* are in the span."""
+        return self.follow and (self.until is None or is_to_come(self.until, now_ms))
 
 
 def record_lists(stream: Stream, span: Span, choice: Choice) -> Iterator[list[UserRecord]]:
     """
     Yield the wanted records in lists, by arrival time as far as Kinesis' times are exact, and without waiting for more.
 
-    When all chosen shards have ended, so does this.
+    The last records of a span that has ended are all that is yielded, however many come in the meantime. When all chosen shards
+    have ended, so does this.
 
     Raises:
         UsageError: The stream has not all of the chosen shards.
     """
     now_ms = stream.now_ms()
     chosen = Chosen.parse(choice.shards, stream) if choice.shards else None
-    start: Any = span.since or "LATEST"
+    start: Any = "LATEST" if span.last is not None else span.since or "LATEST"
     if span.last:
-        records, start = _last_records(stream, span, choice, chosen, now_ms)
+        records, start = _last_records(stream, span, span.last, choice, chosen, now_ms)
         yield records
+    if span.last is not None and not span.waits_at(now_ms):
+        return
     for batch in _batches(stream, start, span, now_ms, in_two=chosen is not None):
         part = batch.of_shards(chosen.shard_ids) if chosen else batch
         for records in part.record_lists(by_arrival=True):
@@ -87,12 +98,10 @@ def _batches(stream: Stream, start: Any, span: Span, now_ms: int, *, in_two: boo
     """Return the batches. With *in_two* the first one has all that is there, so that its offset names all that is not finished."""
     from kinesis_core import AtTimestamp
 
-    match span.until:
-        case AtTimestamp(until_ms) as until if until_ms > now_ms and span.follow:
-            return _in_two(stream, start, until) if in_two else stream.follow(start, until)
-        case None if span.follow:
-            return _in_two(stream, start, None) if in_two else stream.follow(start)
-    return [stream.read(start, span.until or "LATEST")]
+    if not span.waits_at(now_ms):
+        return [stream.read(start, span.until or "LATEST")]
+    until = span.until if isinstance(span.until, AtTimestamp) else None
+    return _in_two(stream, start, until) if in_two else stream.follow(start, until)
 
 
 def _in_two(stream: Stream, start: Any, until: AtTimestamp | None) -> Iterator[Batch]:
@@ -102,10 +111,10 @@ def _in_two(stream: Stream, start: Any, until: AtTimestamp | None) -> Iterator[B
 
 
 def _last_records(
-    stream: Stream, span: Span, choice: Choice, chosen: Chosen | None, now_ms: int
+    stream: Stream, span: Span, last: int, choice: Choice, chosen: Chosen | None, now_ms: int
 ) -> tuple[list[UserRecord], dict[str, Any]]:
     """
-    Return the last wanted records before now, and the offset after them.
+    Return the *last* wanted records before now, by arrival time over all shards, and the offset after them.
 
     The search goes back step by step, and reads no record twice.
     """
@@ -116,9 +125,9 @@ def _last_records(
         offset = offset or batch.offset  # of the newest step
         part = batch.of_shards(chosen.shard_ids) if chosen else batch
         wanted = map(choice.of, part.record_lists(by_arrival=True))
-        count = span.last - len(found)
+        count = last - len(found)
         found = [*(_last_in_order if part.is_merged else _last_by_time)(wanted, count), *found]
-        if len(found) == span.last:
+        if len(found) == last:
             break
     return found, offset
 

@@ -41,7 +41,7 @@ RUNS = [
     "dump {stream} -o raw",
     "dump {stream} -o arrow --file /dev/null",
     "replay - {stream} --speed max",
-    "copy {stream} {empty}",
+    "copy {stream} {empty} --no-follow",
     "shards {stream} --no-sample",
     "top {stream}",
     "advise {empty}",
@@ -137,6 +137,24 @@ def test_an_unknown_command(kinesis: CommandLine) -> None:
     assert ran.err.startswith('kinesis tial: Unknown command "tial".')
     assert ran.err.count("\n") == 1
     assert ran.err.endswith("See 'kinesis --help'.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ("tail -f orders", "-f is --format, the form of a line. New records are followed without an option"),
+        ("tail -n 3 -f orders", "-f is --format, the form of a line."),
+        ("copy orders teas -f", "Only `kinesis tail` has -f, which is --format. Write --file or --follow"),
+        ("dump orders -f orders.jsonl", "Only `kinesis tail` has -f"),
+        ("replay orders", "One file and one stream are needed: FILE STREAM, or --file FILE STREAM."),
+        ("replay a.jsonl orders --file b.jsonl", "One file and one stream are needed"),
+    ],
+)
+def test_flags_of_other_programs(kinesis: CommandLine, arguments: str, hint: str) -> None:
+    """Who types what another program means by a flag learns what it is here."""
+    ran = kinesis(*arguments.split(), status=2)
+    assert hint in ran.err
+    assert (ran.out, ran.err.count("\n")) == (b"", 1)
 
 
 def test_every_command_has_help(kinesis: CommandLine) -> None:

@@ -209,7 +209,7 @@ def test_a_source_that_fails(kinesis: CommandLine, emulator: Emulator, create: C
         reading = kinesis.to(other)
         first = fill(reading, "orders", 5)
         with reading.started(
-            "copy", "orders", destination, "-f", "--to-endpoint-url", emulator.endpoint_url
+            "copy", "orders", destination, "--follow", "--to-endpoint-url", emulator.endpoint_url
         ) as running:
             await_data(emulator, destination, first)
             while running.process.poll() is None:

@@ -22,8 +22,22 @@ def test_lines_of_the_standard_input(kinesis: CommandLine, emulator: Emulator, c
     """Each line is a record without its newline. Empty lines are skipped and counted. Nothing goes to the standard output."""
     stream = create(2)
     ran = kinesis("put", stream, stdin=b"a\n\nb b\r\nc")
-    assert (ran.out, ran.err) == (b"", f"3 records written to {stream}, 1 empty line skipped\n")
+    assert ran.out == b""
+    assert ran.err.startswith(f"3 records written to {stream}, 1 empty line skipped, aggregated into ")
     assert data_of(emulator, stream) == [b"a", b"b b\r", b"c"]
+
+
+def test_the_last_line_tells_of_aggregates(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """A reader that is not ours finds bytes of an aggregate in place of the lines. So it is said, and how to prevent it."""
+    stream, lines = create(1), b"a\nb\nc\n"
+    how = "(--no-aggregate writes plain records)"
+    ran = kinesis("put", stream, stdin=lines)
+    assert (
+        ran.err
+        == f"3 records written to {stream}, aggregated into {len(emulator.records(stream))} record of Kinesis {how}\n"
+    )
+    for options, stdin, written in ((["--no-aggregate"], lines, "3 records"), ([], b"a\n", "1 record")):
+        assert kinesis("put", stream, *options, stdin=stdin).err == f"{written} written to {stream}\n"
 
 
 def test_files(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
@@ -32,6 +46,9 @@ def test_files(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_pat
     file.write_bytes(b"1\n2\n")
     kinesis("put", stream, str(file), "/dev/stdin", stdin=b"3\n")
     assert data_of(emulator, stream) == [b"1", b"2", b"3"]
+    by_option = create(1)
+    kinesis("put", by_option, "--file", str(file), "--file", "/dev/stdin", stdin=b"3\n")
+    assert data_of(emulator, by_option) == [b"1", b"2", b"3"]
 
 
 def test_whole_files(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
@@ -90,7 +107,7 @@ def test_lines_that_cannot_be_written(kinesis: CommandLine, emulator: Emulator, 
     assert data_of(emulator, stream) == [b'{"c": 1}', b'{"c": 2}']
     assert "secret" not in ran.err
     *_, last = ran.err.splitlines()
-    assert last == f"2 records written to {stream}, 4 not written (lines 2, 3, 4, 5)"
+    assert last.startswith(f"2 records written to {stream}, 4 not written (lines 2, 3, 4, 5)")
     assert "line 4 has 1025 KiB (data and partition key)" in ran.err
     assert "line 5 has a wrong partition key: it has 300 characters; Kinesis accepts 1 to 256" in ran.err
 
@@ -195,10 +212,9 @@ def test_a_rate_leaves_nothing_out(
     file.write_bytes(b"a\n\n" + bytes(10 * 1024 * 1024 + 1).replace(b"\0", b"x") + b"\nb\n")
     ran = kinesis("put", stream, str(file), *rate, status=3)
     assert [record.data for record in user_records(emulator, stream)] == [b"a", b"b"]
-    assert ran.err.splitlines() == [
-        f"{file}:3 is longer than any record, 10 MiB",
-        f"2 records written to {stream}, 1 not written ({file}:3), 1 empty line skipped",
-    ]
+    refused, last = ran.err.splitlines()
+    assert refused == f"{file}:3 is longer than any record, 10 MiB"
+    assert last.startswith(f"2 records written to {stream}, 1 not written ({file}:3), 1 empty line skipped")
 
 
 @pytest.mark.parametrize(

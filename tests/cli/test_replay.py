@@ -36,7 +36,7 @@ def test_what_was_dumped(
     """Payloads and keys are those of the stream that was dumped, byte for byte."""
     target, file = create(1), str(tmp_path / name)
     kinesis("dump", orders, "--file", file)
-    ran = kinesis("replay", file, target, "--speed", "1000")
+    ran = kinesis("replay", target, "--file", file, "--speed", "1000")
     assert (ran.out, ran.err) == (b"", f"5 records written to {target}\n")
     assert [(record.partition_key, record.data) for record in user_records(emulator, target)] == [
         (f"c-{number}", payload) for number, payload in enumerate(PAYLOADS)

@@ -122,9 +122,7 @@ def test_none_of_the_last(kinesis: CommandLine, orders: str, emulator: Emulator)
         assert tail.lines(1) == ["c-4"]
 
 
-def test_the_last_and_what_follows(
-    kinesis: CommandLine, emulator: Emulator, create: Create
-) -> None:
+def test_the_last_and_what_follows(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """Behind the last records come all later ones, each once, also while shards are split and merged."""
     stream = create(2)
     with (
@@ -137,14 +135,14 @@ def test_the_last_and_what_follows(
         shown += tail.lines(100)
         emulator.merge(stream, right, second)
         counts = end()
-        left = {f"{key} {count - 1}" for key, count in counts.items()} - set(shown)
+        left = {f"{key} {number - 1}" for key, number in counts.items()} - set(shown)
         while left:
             shown += tail.lines(1)
             left.discard(shown[-1])
         assert tail.interrupt().out == b""
-    for key, count in counts.items():
+    for key, end_of_key in counts.items():
         numbers = [int(line.split()[1]) for line in shown if line.startswith(f"{key} ")]
-        assert numbers == list(range(count - len(numbers), count))
+        assert numbers == list(range(end_of_key - len(numbers), end_of_key))
 
 
 def test_the_last_of_a_stream_that_was_resharded(
@@ -397,6 +395,7 @@ def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str,
         (["--since", "soon"], "--since does not accept 'soon'. Examples: 10m"),
         (["--no-follow"], "--no-follow shows nothing without --since or -n."),
         (["--until", "1h"], "--until 1h shows nothing without --since or -n."),
+        (["-n", "2", "-f"], "New records are followed without an option: kinesis tail STREAM."),
         (["-n", "-1"], "-n is -1. Use 0 or more records."),
         (["-f", "%y"], "-f has an unknown field '%y'. Fields: %t (arrival time)"),
         (["--where", ".a =="], "--where is '.a =='. Use a program of jq"),

@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
             raise
         return Status.READER_GONE  # rich ends the process with 1 when nobody reads what it prints
     except Exception as error:  # noqa: BLE001 # the last place: every error becomes a line and a status
-        status, message = _explain(error, name)
+        status, message = _explain(error, name, arguments)
         try:  # noqa: SIM105 # contextlib would be imported for it
             sys.stderr.write(f"{name}: {' '.join(message.split())}\n")
         except OSError:  # it is full or gone, and the status says that something failed
@@ -110,7 +110,7 @@ def _command_name(arguments: Sequence[str]) -> str:
     return "kinesis" if first.startswith("-") or not first else f"kinesis {first}"
 
 
-def _explain(error: Exception, name: str) -> tuple[Status, str]:
+def _explain(error: Exception, name: str, arguments: Sequence[str]) -> tuple[Status, str]:
     """Return the exit status for *error*, and its message."""
     from cyclopts import CycloptsError
 
@@ -121,7 +121,7 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
 
     match error:
         case CycloptsError():
-            return Status.USAGE, f"{error} See '{_help_of(name, error)} --help'."
+            return Status.USAGE, f"{error}{_hint(name, arguments)} See '{_help_of(name, error)} --help'."
         case CommandError():
             return error.status, str(error)
         case OptionError() | RegionError():
@@ -138,6 +138,15 @@ def _explain(error: Exception, name: str) -> tuple[Status, str]:
     kind = type(error).__name__
     advice = f"Run it again with {LOG_LEVEL}=DEBUG, and report what that prints."
     return Status.FAILED, f"internal error ({kind}: {error}). {advice}"
+
+
+def _hint(name: str, arguments: Sequence[str]) -> str:
+    """Return what -f means, if it is used as other programs have it."""
+    if not any(each.startswith("-f") for each in arguments):
+        return ""
+    if name == "kinesis tail":
+        return " -f is --format, the form of a line. New records are followed without an option: kinesis tail STREAM."
+    return " Only `kinesis tail` has -f, which is --format. Write --file or --follow in full."
 
 
 def _help_of(name: str, error: Exception) -> str:

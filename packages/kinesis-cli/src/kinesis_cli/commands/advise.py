@@ -28,7 +28,7 @@ def advise(
     Parameters
     ----------
     stream
-        The stream, a name or an ARN.
+        The stream: its name or ARN.
     sample
         How much of each open shard's latest records to read.
     keys

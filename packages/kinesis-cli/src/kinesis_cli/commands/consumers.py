@@ -33,11 +33,11 @@ def consumers(
     Parameters
     ----------
     stream
-        The stream.
+        The stream: its name or ARN.
     remove
         Remove this consumer, a name or an ARN. A reader that uses it fails.
     yes
-        Do not ask before a consumer is removed.
+        Do not ask before something is changed.
     output
         A table, or an object of JSON for each consumer.
     """

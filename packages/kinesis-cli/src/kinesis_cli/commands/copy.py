@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.destination import SAME, Destination
@@ -22,7 +19,7 @@ def copy(
     *,
     since: str = "TRIM_HORIZON",
     until: str | None = None,
-    follow: Annotated[bool, Parameter(alias="-f", negative="")] = False,
+    follow: bool = False,
     aggregate: bool = True,
     state: Path | None = None,
     connect: Connect = DEFAULT,
@@ -34,17 +31,17 @@ def copy(
     Parameters
     ----------
     source
-        The stream to read.
+        The stream to read: its name or ARN.
     destination
-        The stream to write.
+        The stream to write: its name or ARN.
     since
-        Where to begin: TRIM_HORIZON, a time, or `10m` for ten minutes ago.
+        Begin there: `10m` (ten minutes ago), an ISO 8601 time, or `TRIM_HORIZON` (the oldest record).
     until
-        Where to end: a time. Default: at the tip of each shard.
+        End there: a time as above, or `now`. Default: at the newest record of each shard.
     follow
-        Continue with later records, until Ctrl-C.
+        Wait for new records, until Ctrl-C. With `--no-follow` it ends at the newest record.
     aggregate
-        Pack many records into one record of Kinesis, as the Kinesis Producer Library does.
+        Pack many records into one record of Kinesis, as the Kinesis Producer Library does. Consumers must unpack them.
     state
         A file that keeps the position. With it the same command continues where it ended.
     """

@@ -33,7 +33,7 @@ def doctor(
     Parameters
     ----------
     stream
-        The stream.
+        The stream: its name or ARN.
     sink
         Check also what writing needs.
     efo

@@ -19,9 +19,9 @@ def dump(
     *,
     since: str = "TRIM_HORIZON",
     until: str = "now",
+    wanted: Wanted = ALL,
     file: Path | None = None,
     output: Annotated[Literal["json", "raw", "arrow", "parquet"] | None, Parameter(alias="-o")] = None,
-    wanted: Wanted = ALL,
     connect: Connect = DEFAULT,
 ) -> None:
     """
@@ -33,7 +33,7 @@ def dump(
     Parameters
     ----------
     stream
-        A stream: its name or ARN.
+        The stream: its name or ARN.
     since
         Begin there: `10m` (ten minutes ago), an ISO 8601 time, or `TRIM_HORIZON` (the oldest record).
     until

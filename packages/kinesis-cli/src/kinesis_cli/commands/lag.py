@@ -36,11 +36,11 @@ def lag(
     Parameters
     ----------
     stream
-        The stream, a name or an ARN.
+        The stream: its name or ARN.
     checkpoint
-        The checkpoint directory of a query of Spark: a path or a URL such as s3://bucket/checkpoint. For several queries, repeat it.
+        The checkpoint directory of a query of Spark: a path or a URL such as s3://bucket/checkpoint. May be repeated.
     application
-        The lease table of a KCL application or a consumer group, which has the application's name. For several, repeat it.
+        The lease table of a KCL application or a consumer group, which has the application's name. May be repeated.
     watch
         Measure again at this interval in seconds (5, unless given), until Ctrl-C. Give it after the stream.
     serve

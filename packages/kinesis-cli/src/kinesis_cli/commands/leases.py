@@ -44,7 +44,7 @@ def leases(
     force
         Change leases although workers run.
     yes
-        Do not ask before leases are changed.
+        Do not ask before something is changed.
     output
         Tables, or one object of JSON.
     """

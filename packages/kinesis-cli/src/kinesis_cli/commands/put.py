@@ -19,6 +19,7 @@ def put(
     *files: str,
     key: Annotated[str | None, Parameter(alias="-k")] = None,
     explicit_hash_key: str | None = None,
+    file: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
     aggregate: bool = True,
     null: Annotated[bool, Parameter(alias="-0", negative="")] = False,
     whole: Annotated[bool, Parameter(negative="")] = False,
@@ -36,7 +37,7 @@ def put(
     Parameters
     ----------
     stream
-        The stream.
+        The stream: its name or ARN.
     files
         Files with a record in each line. Without them the standard input is read.
     key
@@ -44,6 +45,8 @@ def put(
         constant TEXT, even if TEXT begins with a dot. Default: random keys.
     explicit_hash_key
         The explicit hash key, a decimal number, in the same way. It chooses the shard instead of the partition key.
+    file
+        A file to read, as FILES are. May be repeated.
     aggregate
         Pack many records into one record of Kinesis, as the Kinesis Producer Library does. Consumers must unpack them.
     null
@@ -75,6 +78,7 @@ def put(
     key_rule = None if key is None else parse_key(key, "--key")
     hash_rule = None if explicit_hash_key is None else parse_key(explicit_hash_key, "--explicit-hash-key")
     check_constants(key_rule, hash_rule)
+    files = (*files, *file)
     check_files(files)
     producer = connect.open_producer(stream, ProducerSettings(aggregation_enabled=aggregate))
     is_typed = not files and sys.stdin.isatty()
@@ -83,4 +87,4 @@ def put(
         if is_typed:
             note("Each line that you type is a record. Ctrl-D ends.")
         rows = read_rows(files, form, stopping)
-        return put_rows(rows, writer, producer, progress, stopping, pace)
+        return put_rows(rows, writer, producer, progress, stopping, pace, tells_packing=True)

@@ -19,10 +19,11 @@ BUFFERED_S = 0.1
 
 
 def replay(
-    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    stream: str,
+    source: Annotated[str, Parameter(name="FILE", allow_leading_hyphen=True)],
+    stream: str | None = None,
     /,
     *,
+    file: str | None = None,
     speed: Annotated[float | Literal["max"], Parameter(alias="-s")] = 1.0,
     form: Literal["json", "arrow", "parquet"] | None = None,
     aggregate: bool = True,
@@ -38,10 +39,12 @@ def replay(
 
     Parameters
     ----------
-    file
-        The file. `-` is the standard input.
+    source
+        The file to read. `-` is the standard input. With `--file` it is left out.
     stream
-        The stream to write to: its name or ARN.
+        The stream: its name or ARN.
+    file
+        The file to read.
     speed
         How many times faster than recorded: `10`, `0.5`, or `max` for no pauses at all.
     form
@@ -56,12 +59,19 @@ def replay(
     factor = AT_ONCE if speed == "max" else float(speed)
     if not factor > 0:
         raise UsageError(f"--speed is {speed}. Use a number above 0, or max.")
-    path = None if file == "-" else Path(file)
+    match file, stream:
+        case None, str(target):
+            pass
+        case str(), None:
+            source, target = file, source
+        case _:
+            raise UsageError("One file and one stream are needed: FILE STREAM, or --file FILE STREAM.")
+    path = None if source == "-" else Path(source)
     if path is not None:
-        check_files([file])
+        check_files([source])
     found: FileForm = form_of(path, form, "--form")
     settings = ProducerSettings(aggregation_enabled=aggregate, record_max_buffered_time_s=BUFFERED_S)
-    producer = connect.open_producer(stream, settings)
+    producer = connect.open_producer(target, settings)
     writer = RowWriter(producer, note)
     with Stopping() as stopping, ProgressLine() as progress:
         rows = keep_pace(read_recorded(path, found, stopping), factor, stopping)

@@ -21,10 +21,10 @@ def tail(
     since: str | None = None,
     until: str | None = None,
     follow: bool = True,
+    wanted: Wanted = ALL,
     format: Annotated[str, Parameter(alias="-f")] = DEFAULT_TEMPLATE,
     output: Annotated[Literal["text", "json", "raw", "arrow"], Parameter(alias="-o")] = "text",
     delimiter: str = "\\n",
-    wanted: Wanted = ALL,
     connect: Connect = DEFAULT,
 ) -> None:
     """
@@ -36,7 +36,7 @@ def tail(
     Parameters
     ----------
     stream
-        A stream: its name or ARN.
+        The stream: its name or ARN.
     last
         Show this many of the last records first: those that arrived last in all shards together.
     since

@@ -33,11 +33,11 @@ def top(
     Parameters
     ----------
     stream
-        The stream, a name or an ARN. Without it all streams of the account and region are listed; Enter opens one.
+        The stream: its name or ARN. Without it all streams of the account and region are listed; Enter opens one.
     checkpoint
-        The checkpoint directory of a query of Spark that reads the stream, a path or a URL. May be repeated.
+        The checkpoint directory of a query of Spark: a path or a URL such as s3://bucket/checkpoint. May be repeated.
     application
-        The lease table of a KCL application or a consumer group that reads the stream. May be repeated.
+        The lease table of a KCL application or a consumer group, which has the application's name. May be repeated.
     every
         How often each shard is read, in seconds.
     connect

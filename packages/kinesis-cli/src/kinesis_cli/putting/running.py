@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from attrs import define
 
 from kinesis_cli.ending import CommandError, IncompleteError, Status
-from kinesis_cli.output import ProgressLine, note, show_count
+from kinesis_cli.output import ProgressLine, note, show_count, show_number
 from kinesis_cli.putting.lines import LineRows
 from kinesis_cli.putting.writing import LineCounts, RowWriter, name_places
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
-from kinesis_core import Producer, PutError
+from kinesis_core import Producer, PutError, Totals
 
 _PARTS = 10
 """Of a second's records: so even is the rate."""
@@ -45,9 +45,13 @@ def put_rows(
     progress: ProgressLine,
     stopping: Stopping,
     pace: PutPace | None = None,
+    *,
+    tells_packing: bool = False,
 ) -> Status | None:
     """
     Put all *rows*, close *producer*, and return the exit status. The last line on the standard error has the counts.
+
+    With *tells_packing* it also says that records were aggregated.
 
     Raises:
         CommandError: Records could not be written, or a file could not be read. What was put before is flushed.
@@ -69,7 +73,8 @@ def put_rows(
     if failure is not None and not (totals.user_records or writer.counts.not_written):
         raise failure
     summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent + totals.misplaced)
-    note(f"{summary}{_stopped_at(writer.counts)}" if stopping.status else summary)
+    stopped = _stopped_at(writer.counts) if stopping.status else ""
+    note(f"{summary}{stopped}{_packed(totals) if tells_packing else ''}")
     if failure is not None:
         raise IncompleteError(f"{failure} The records that were read before are written.") from failure
     return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)
@@ -85,6 +90,13 @@ def _paced(rows: Iterator[LineRows], pace: PutPace | None, stopping: Stopping) -
             with stopping.waiting():
                 time.sleep(pace.wait_s(len(part.data), time.monotonic()))
             yield part
+
+
+def _packed(totals: Totals) -> str:
+    """Return how records were packed: who reads them with another tool has to unpack them."""
+    if totals.records >= totals.user_records:
+        return ""
+    return f", aggregated into {show_number(totals.records, 'record')} of Kinesis (--no-aggregate writes plain records)"
 
 
 def _stopped_at(counts: LineCounts) -> str:

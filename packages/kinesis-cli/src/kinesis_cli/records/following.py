@@ -40,9 +40,7 @@ class Span:
     follow: bool = True
 
     @classmethod
-    def parse(
-        cls, last: int | None, since: str | None, until: str | None, follow: bool, now_ms: int
-    ) -> Span:
+    def parse(cls, last: int | None, since: str | None, until: str | None, follow: bool, now_ms: int) -> Span:
         """
         Return the span that these options name.
 

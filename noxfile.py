@@ -113,6 +113,24 @@ SPARKS_WITH_CLIENT = ("4.0", "4.2")
 """The oldest and the newest Spark whose client is published as `pyspark-client`."""
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
+SPARK_OF_GLUE, PYTHON_OF_GLUE = "4.1", "3.13"
+MODULES_OF_GLUE = (
+    "attrs==26.1.0",
+    "boto3==1.42.84",
+    "botocore==1.42.84",
+    "jmespath==1.1.0",
+    "numpy==2.4.4",
+    "pandas==2.3.3",
+    "pyarrow==23.0.1",
+    "python-dateutil==2.9.0.post0",
+    "typing_extensions==4.15.0",
+    "urllib3==2.6.3",
+)
+"""
+What AWS Glue 6.0 has of the dependencies that we and PySpark import.
+
+Source: https://github.com/awslabs/aws-glue-libs/blob/v6.0.0/base-requirements.txt
+"""
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 GENERATORS = (
     "docs.generate_options",
@@ -193,11 +211,23 @@ def everything(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("spark", [nox.param(version, id=version) for version in SPARKS])
+@nox.parametrize(
+    "python,spark",
+    [
+        nox.param(PYTHON_OF_GLUE if version == SPARK_OF_GLUE else None, version, id=version)
+        for version in SPARKS
+    ],
+)
 def spark(session: nox.Session, spark: str) -> None:
-    """Run tests/spark: all of it on the newest Spark, on the others the tests that depend on the version."""
+    """
+    Run tests/spark: all of it on the newest Spark, on the others the tests that depend on the version.
+
+    Spark 4.1 runs with the Python and the modules of AWS Glue 6.0. Without that Python it is skipped, except in CI.
+    """
     _require_java(session)
-    _install(session, "test", spark=spark, native=True)
+    _install(
+        session, "test", spark=spark, native=True, modules=MODULES_OF_GLUE if spark == SPARK_OF_GLUE else ()
+    )
     _pytest_spark(session, spark)
 
 
@@ -435,14 +465,20 @@ def _wheels(session: nox.Session, *packages: str) -> list[str]:
     return found
 
 
-def _install(session: nox.Session, *groups: str, spark: str | None = None, native: bool = False) -> None:
+def _install(
+    session: nox.Session,
+    *groups: str,
+    spark: str | None = None,
+    native: bool = False,
+    modules: tuple[str, ...] = (),
+) -> None:
     """
-    Install our packages from this folder, the groups of pyproject.toml, and a Spark, by default the newest.
+    Install our packages from this folder, the groups of pyproject.toml, a Spark, by default the newest, and *modules*.
 
     With *native* the package in Rust as well, where it can be built.
     """
     built = _native(session) if native else []
-    session.install(*_pyspark(session, spark), *_editable(), *_group(*groups), *built)
+    session.install(*_pyspark(session, spark), *_editable(), *_group(*groups), *modules, *built)
 
 
 def _native(session: nox.Session) -> list[str]:

@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "kinesis_consumer": {"attrs", "kinesis_core", "kinesis_credentials", "msgspec", "pyarrow"},
     "kinesis_cli": {
         *("attrs", "cyclopts", "jq", "kinesis_core", "kinesis_credentials", "msgspec", "rich"),
-        *("fsspec", "prometheus_client", "pyarrow", "textual"),
+        *("fsspec", "kinesis_consumer", "prometheus_client", "pyarrow", "textual"),
     },
     "spark_kinesis_source": {
         *("attrs", "kinesis_core", "kinesis_credentials", "pyarrow", "pyspark"),
@@ -37,6 +37,7 @@ OPTIONAL = {
         "httpx2": {"aws.http2"},
         "h2": {"aws.http2"},
     },
+    "kinesis_cli": {"kinesis_consumer": set[str]()},
     "kinesis_emulator": {"pytest": {"pytest_plugin"}},
     "spark_kinesis_source": {
         "opentelemetry": set[str](),

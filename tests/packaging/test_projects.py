@@ -64,7 +64,7 @@ def test_pins(projects: Projects) -> None:
         ("kinesis-native", set()),
         ("kinesis-consumer", {"kinesis-core", "kinesis-credentials"}),
         # The emulator is an extra.
-        ("kinesis-cli", {"kinesis-core", "kinesis-credentials", "kinesis-emulator"}),
+        ("kinesis-cli", {"kinesis-consumer", "kinesis-core", "kinesis-credentials", "kinesis-emulator"}),
         ("spark-kinesis-source", {"kinesis-core", "kinesis-credentials"}),
         ("spark-kinesis-sink", {"kinesis-core", "kinesis-credentials"}),
     ],

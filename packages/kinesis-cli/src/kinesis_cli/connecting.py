@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -124,10 +125,12 @@ class Connect:
 @Parameter(name="*", group=GROUP)
 @frozen(kw_only=True)
 class ConnectWithTables(Connect):
-    """The same, for commands that also look into tables of DynamoDB."""
+    """The same, for commands that also look at leases."""
 
     dynamodb_endpoint_url: str | None = None
     "Another endpoint of DynamoDB. Default: AWS_ENDPOINT_URL_DYNAMODB, else AWS."
+    leases: Path | None = None
+    "The file of SQLite in which consumer groups keep their leases. Default: a table of DynamoDB."
 
 
 def _has_consumer(connection: Connection, name_or_arn: str) -> bool:

@@ -40,7 +40,8 @@ def lag(
     checkpoint
         The checkpoint directory of a query of Spark: a path or a URL such as s3://bucket/checkpoint. May be repeated.
     application
-        The lease table of a KCL application or a consumer group, which has the application's name. May be repeated.
+        A KCL application or a consumer group: the name of its lease table in DynamoDB, or of its leases in the file --leases. May be
+        repeated.
     watch
         Measure again at this interval in seconds (5, unless given), until Ctrl-C. Give it after the stream.
     serve
@@ -52,7 +53,7 @@ def lag(
     """
     from kinesis_cli.lag import Address, measure_lag, name_readers, serve_lag, show_lag, watch_lag
 
-    readers = name_readers(checkpoint, application)
+    readers = name_readers(checkpoint, application, connect.leases)
     address = None if serve is None else Address.parse(serve)
     period_s = _period_s(watch, WATCH_S if serve is None else SERVE_S)
     measure = partial(measure_lag, connect.to(stream), readers, connect.dynamodb_endpoint_url)

@@ -31,7 +31,7 @@ def leases(
     Parameters
     ----------
     application
-        The application: the name of its lease table in DynamoDB.
+        The application: the name of its lease table in DynamoDB, or of its leases in the file --leases.
     reset
         SHARD=POSITION: where the application reads on. SHARD is the id of a shard or `all`. POSITION is TRIM_HORIZON, LATEST, a
         time such as `10m`, or a sequence number: `AT 4966` with that record, `AFTER 4966` after it. May be repeated.
@@ -48,6 +48,7 @@ def leases(
     output
         Tables, or one object of JSON.
     """
+    from kinesis_cli.lease_stores import open_leases
     from kinesis_cli.lease_table import ManagedApplication, parse_reset, show_table
 
     if reset and release is not None:
@@ -56,7 +57,10 @@ def leases(
     if watch_ms is None:
         raise UsageError(f"--watch-for is '{watch_for}'. Use a time such as 4s.")
     resets = [parse_reset(text, int(time.time() * 1000)) for text in reset]
-    opened = ManagedApplication.open(connect.to_account(), application, connect.dynamodb_endpoint_url, stream)
+    account = connect.to_account()
+    opened = ManagedApplication(
+        account, open_leases(account, application, connect.dynamodb_endpoint_url, connect.leases), stream
+    )
     watched = opened.watch(watch_ms / 1000)
     if resets:
         opened.reset(resets, watched, force=force, yes=yes)

@@ -37,7 +37,8 @@ def top(
     checkpoint
         The checkpoint directory of a query of Spark: a path or a URL such as s3://bucket/checkpoint. May be repeated.
     application
-        The lease table of a KCL application or a consumer group, which has the application's name. May be repeated.
+        A KCL application or a consumer group: the name of its lease table in DynamoDB, or of its leases in the file --leases. May be
+        repeated.
     every
         How often each shard is read, in seconds.
     connect
@@ -72,7 +73,7 @@ def _readers_of(
     from kinesis_cli.lag import measure_lag, name_readers
     from kinesis_cli.live import no_readers, readers_by
 
-    if not (checkpoints or applications):
+    if not (checkpoints or applications or connect.leases):
         return no_readers
-    readers = name_readers(checkpoints, applications)
+    readers = name_readers(checkpoints, applications, connect.leases)
     return readers_by(lambda stream: measure_lag(connect.to(stream), readers, connect.dynamodb_endpoint_url))

@@ -10,31 +10,29 @@ from kinesis_cli.lag.readings import Position, Reading
 from kinesis_cli.wording import in_words_of_commands
 
 if TYPE_CHECKING:
-    from kinesis_core.aws import Connection
+    from kinesis_cli.lease_stores import LeaseStore
     from kinesis_core.leases import Lease
     from kinesis_core.model import StreamSummary
 
 APPLICATION = "application"
 
 
-def read_table(
-    connection: Connection, endpoint_url: str | None, table: str, summary: StreamSummary
-) -> Reading:
+def read_table(store: LeaseStore, summary: StreamSummary) -> Reading:
     """
-    Return the positions of the application *table* in the stream that *summary* describes.
+    Return the positions of the application in *store* in the stream that *summary* describes.
 
     Raises:
         CommandError: It is not a lease table, or it has no lease of the stream.
-        TableNotFoundError, ServiceError: DynamoDB has no such table, or refuses.
+        ServiceError: DynamoDB or SQLite refuses.
     """
     from kinesis_core import TableNotFoundError
-    from kinesis_core.leases import open_table
 
+    table = store.name
     try:
-        items = open_table(connection, table, endpoint_url).scan()
+        items = store.scan()
     except TableNotFoundError as error:
         raise CommandError(
-            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. {in_words_of_commands(error)}"
+            f"The lease table {table} does not exist. It has the name of the application, unless the application sets another one. If the group keeps its leases in a file of SQLite, give --leases FILE. {in_words_of_commands(error)}"
         ) from error
     return reading_of(table, leases_of(table, items), summary)
 

@@ -16,6 +16,7 @@ from kinesis_cli.lag.probing import Unread, calls_on, find_unread
 from kinesis_cli.lag.readings import Checkpoint, LeaseApplication, Reader, Reading
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
 from kinesis_cli.lag.spark_checkpoints import read_checkpoint
+from kinesis_cli.lease_stores import open_leases
 from kinesis_cli.parallel import call_each
 from kinesis_cli.wording import in_words_of_commands as words
 
@@ -49,8 +50,9 @@ def measure_lag(
         match reader:
             case Checkpoint(location):
                 return read_checkpoint(open_folder(location), summary.name, summary.arn)
-            case LeaseApplication(table):
-                return [read_table(connection, dynamodb_endpoint_url, table, summary)]
+            case LeaseApplication(table, file):
+                store = open_leases(connection, table, dynamodb_endpoint_url, file)
+                return [read_table(store, summary)]
 
     return measure(api, readers, read, SteadyClock())
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
@@ -24,23 +25,31 @@ class Checkpoint:
 
 @frozen
 class LeaseApplication:
-    """An application of the KCL, or a consumer group: a lease table in DynamoDB."""
+    """An application of the KCL, or a consumer group: a lease table in DynamoDB, or leases in a file of SQLite."""
 
     name: str
     """That of the table."""
+    file: Path | None = None
 
 
 Reader = Checkpoint | LeaseApplication
 
 
-def name_readers(checkpoints: Iterable[str], applications: Iterable[str]) -> list[Reader]:
+def name_readers(
+    checkpoints: Iterable[str], applications: Sequence[str], file: Path | None = None
+) -> list[Reader]:
     """
-    Return the readers that a user names.
+    Return the readers that a user names. *file* has the leases of the applications, if DynamoDB has not.
 
     Raises:
-        UsageError: There is none, or two have one name.
+        UsageError: There is none, two have one name, or there is a file and no application.
     """
-    readers: list[Reader] = [*map(Checkpoint, checkpoints), *map(LeaseApplication, applications)]
+    if file is not None and not applications:
+        raise UsageError(f"--leases {file} needs the application whose leases it has: --application NAME.")
+    readers: list[Reader] = [
+        *map(Checkpoint, checkpoints),
+        *(LeaseApplication(name, file) for name in applications),
+    ]
     names = [reader.name for reader in readers]
     if not readers:
         raise UsageError(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from kinesis_cli.ending import CommandError, UsageError
+from kinesis_cli.lease_stores import LeaseStore
 from kinesis_cli.lease_table.activity import Watched, watch
 from kinesis_cli.lease_table.applying import confirm_and_apply
 from kinesis_cli.lease_table.changes import release
@@ -22,11 +23,9 @@ from kinesis_core.leases import (
     OLDEST,
     Lease,
     LeaseCheckpoint,
-    LeaseTable,
     check_number,
     identify_stream,
     last_before,
-    open_table,
     recreation,
 )
 from kinesis_core.shards import certain_from_ms
@@ -37,32 +36,20 @@ class ManagedApplication:
     """One application. It calls Kinesis only where a position is a time, and for the streams that leases name."""
 
     connection: Connection
-    table: LeaseTable
+    table: LeaseStore
     stream: str | None
     """Only its leases. A table of one stream that a KCL has made does not name it."""
     _apis: dict[str, StreamApi] = field(factory=dict, init=False)
     _looked_up: set[tuple[str, int]] = field(factory=set, init=False)
     """Streams, and the times that are known to have expired or not."""
 
-    @staticmethod
-    def open(
-        connection: Connection, name: str, endpoint_url: str | None, stream: str | None
-    ) -> ManagedApplication:
-        """
-        Return the application. It makes no call.
-
-        Raises:
-            CredentialsError: There are no credentials.
-        """
-        return ManagedApplication(connection, open_table(connection, name, endpoint_url), stream)
-
     def watch(self, for_s: float) -> Watched:
         """
         Return the leases and the workers, after it was watched for at most *for_s* whether these run.
 
         Raises:
-            CommandError: There is no such table.
-            ServiceError: DynamoDB refuses, or cannot be reached.
+            CommandError: There is no such table, or the file has no leases of the application.
+            ServiceError: The store refuses, or cannot be reached.
         """
         return watch(self._look, for_s, SteadyClock(), SystemClock())
 
@@ -95,7 +82,7 @@ class ManagedApplication:
         except TableNotFoundError as error:
             raise CommandError(
                 f"DynamoDB in {self.connection.region} has no table {self.table.name}. A lease table has the name of "
-                "its application, unless that sets another one. Check the name, --region and the account."
+                "its application, unless that sets another one. Check the name, --region and the account. For leases in a file of SQLite give --leases FILE."
             ) from error
 
     def _last_before(self, lease: Lease, until_ms: int) -> LeaseCheckpoint | None:

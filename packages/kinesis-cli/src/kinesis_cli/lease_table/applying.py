@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kinesis_cli.ending import CommandError, IncompleteError
+from kinesis_cli.lease_stores import LeaseStore
 from kinesis_cli.lease_table.changes import Change, apply
 from kinesis_cli.lease_table.showing import describe
 from kinesis_cli.output import confirm, note, show_number
-from kinesis_core.leases import Lease, LeaseTable, show_names
+from kinesis_core.leases import Lease, show_names
 
 _SHOWN = 20
 
 
 def confirm_and_apply(
-    table: LeaseTable, changes: Sequence[Change], what: str, *, yes: bool, malformed: Sequence[str] = ()
+    table: LeaseStore, changes: Sequence[Change], what: str, *, yes: bool, malformed: Sequence[str] = ()
 ) -> None:
     """
     Show *changes*, ask, and write them. *malformed* are the keys of items that should have changed and are

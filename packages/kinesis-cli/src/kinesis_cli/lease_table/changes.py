@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from attrs import field, frozen
 
+from kinesis_cli.lease_stores import LeaseStore
 from kinesis_core.leases import (
     EMPTY_UNTIL,
     LEASE_KEY,
@@ -17,10 +17,8 @@ from kinesis_core.leases import (
     STARTING_TIME,
     Lease,
     LeaseCheckpoint,
-    LeaseTable,
     Value,
     checkpoint_attributes,
-    update_request,
 )
 
 _COUNTER, _CHECKPOINT_OWNER = "leaseCounter", "checkpointOwner"
@@ -36,10 +34,6 @@ class Change:
     remove: tuple[str, ...] = ()
     checkpoint: LeaseCheckpoint | None = None
     """The new one, if it changes."""
-
-    def request(self) -> dict[str, Any]:
-        """Return the parameters of UpdateItem."""
-        return update_request(self.expect, self.set, self.remove, {_COUNTER: 1})
 
 
 def reset(lease: Lease, checkpoint: LeaseCheckpoint) -> Change:
@@ -67,21 +61,13 @@ def release(lease: Lease) -> Change:
     return Change(lease, {**expect, _COUNTER: lease.counter}, remove=(removed, PROCESS))
 
 
-def apply(table: LeaseTable, changes: Iterable[Change]) -> list[Lease]:
+def apply(table: LeaseStore, changes: Iterable[Change]) -> list[Lease]:
     """
     Write all *changes*. Return the leases that another program has changed since they were read: they stay as they are.
 
     Raises:
-        ServiceError: DynamoDB refuses. The changes before are written.
+        ServiceError: The store refuses. The changes before are written.
     """
-    return [change.lease for change in changes if not _is_written(table, change)]
-
-
-def _is_written(table: LeaseTable, change: Change) -> bool:
-    key = {LEASE_KEY: {"S": change.lease.key}}
-    response = table.call_if_met(
-        "UpdateItem",
-        lambda: table.client.update_item(TableName=table.name, Key=key, **change.request()),
-        lease=change.lease.key,
-    )
-    return response is not None
+    return [
+        each.lease for each in changes if not table.update(each.lease.key, each.expect, each.set, each.remove)
+    ]

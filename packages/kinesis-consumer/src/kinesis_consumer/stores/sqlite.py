@@ -34,6 +34,8 @@ _WRITE = f"INSERT OR REPLACE INTO {_TABLE} VALUES (?, ?, ?, ?)"  # noqa: S608 # 
 _SELECT = f"SELECT item FROM {_TABLE} WHERE application = ?"  # noqa: S608 # likewise
 _SELECT_ONE = f"SELECT item FROM {_TABLE} WHERE {_IS_ONE}"  # noqa: S608 # likewise
 _SELECT_KEYS = f"SELECT key FROM {_TABLE} WHERE application = ? AND owner = ?"  # noqa: S608 # likewise
+_SELECT_APPLICATIONS = f"SELECT DISTINCT application FROM {_TABLE} ORDER BY application"  # noqa: S608 # likewise
+_SELECT_TABLE = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name = '{_TABLE}'"  # noqa: S608 # likewise
 _DELETE = f"DELETE FROM {_TABLE} WHERE {_IS_ONE}"  # noqa: S608 # likewise
 
 log = get_logger("kinesis_consumer")
@@ -85,6 +87,14 @@ class SqliteTable:
         connection.execute(_CREATE)
         connection.execute(_CREATE_INDEX)
         connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def exists(self) -> bool:
+        """Return whether the file, which must exist, has a table of leases. It does not change the file."""
+        return bool(self._file.read(_SELECT_TABLE))
+
+    def applications(self) -> list[str]:
+        """Return all applications that have items in the file."""
+        return [name for (name,) in self._file.read(_SELECT_APPLICATIONS)]
 
     def scan(self) -> list[Item]:
         return [self._decode(text) for (text,) in self._file.read(_SELECT, self.name)]

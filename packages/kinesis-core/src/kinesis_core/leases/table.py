@@ -55,7 +55,7 @@ class LeaseTable(TableClient):
         expected: dict[str, Value | None] = {LEASE_OWNER: None}
         if not may_create:
             expected[LEASE_KEY] = lease.key
-        return self._update(lease.key, update_request(expected, attributes, add={"leaseCounter": 1}))
+        return self.update(lease.key, update_request(expected, attributes, add={"leaseCounter": 1}))
 
     def has(self, key: str) -> bool:
         """
@@ -66,10 +66,15 @@ class LeaseTable(TableClient):
         Raises:
             ServiceError: DynamoDB refuses. The call is not retried here.
         """
-        return self._update(key, condition_request({LEASE_KEY: key}))
+        return self.update(key, condition_request({LEASE_KEY: key}))
 
-    def _update(self, key: str, request: Mapping[str, Any]) -> bool:
-        """Update an item. Returns whether the condition of *request* was met."""
+    def update(self, key: str, request: Mapping[str, Any]) -> bool:
+        """
+        Update an item. Returns whether the condition of *request* was met.
+
+        Raises:
+            ServiceError: DynamoDB refuses. The call is not retried here.
+        """
         response = self.call_if_met(
             "UpdateItem",
             lambda: self.client.update_item(TableName=self.name, Key={LEASE_KEY: {"S": key}}, **request),

@@ -1,0 +1,137 @@
+"""Where applications keep their leases: each in a table of DynamoDB, or several in a file of SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from attrs import frozen
+
+from kinesis_cli.ending import CommandError
+
+if TYPE_CHECKING:
+    from kinesis_consumer.stores import SqliteTable
+    from kinesis_core.aws import Connection
+    from kinesis_core.leases import LeaseTable, Value
+
+
+class LeaseStore(Protocol):
+    """The items of one application."""
+
+    @property
+    def name(self) -> str:
+        """The name of the table: by default that of the application."""
+        ...
+
+    def scan(self) -> list[dict[str, Any]]:
+        """
+        Return all items, in DynamoDB's JSON. Nothing is written.
+
+        Raises:
+            TableNotFoundError: DynamoDB has no such table.
+            CommandError: The file has no leases of the application.
+            ServiceError: The store refuses.
+        """
+        ...
+
+    def update(
+        self,
+        key: str,
+        expect: Mapping[str, Value | None],
+        change: Mapping[str, Value],
+        remove: tuple[str, ...],
+    ) -> bool:
+        """
+        Change an item, and let its counter grow. Returns False if it does not have the expected values.
+
+        Raises:
+            ServiceError: The store refuses.
+        """
+        ...
+
+
+def open_leases(
+    connection: Connection, application: str, endpoint_url: str | None, file: Path | None
+) -> LeaseStore:
+    """
+    Return the leases of *application*: those in *file*, else those in DynamoDB, by *connection* or at *endpoint_url*. Makes no call.
+
+    Raises:
+        CommandError: There is no such file, or kinesis-consumer is not installed.
+        CredentialsError: There are no credentials for DynamoDB.
+    """
+    if file is None:
+        from kinesis_core.leases import open_table
+
+        return _DynamoStore(open_table(connection, application, endpoint_url))
+    try:
+        from kinesis_consumer.stores import SqliteTable
+    except ImportError as error:
+        raise CommandError('--leases needs kinesis-consumer: pip install "kinesis-cli[consumer]"') from error
+    if not file.is_file():
+        raise CommandError(
+            f"There is no file {file}. Give --leases the file that the consumer group is opened with: ConsumerGroup.open(leases=...)."
+        )
+    return _SqliteStore(SqliteTable(file, application), file)
+
+
+_COUNTER = {"leaseCounter": 1}
+
+
+@frozen
+class _DynamoStore:
+    table: LeaseTable
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    def scan(self) -> list[dict[str, Any]]:
+        return self.table.scan()
+
+    def update(
+        self,
+        key: str,
+        expect: Mapping[str, Value | None],
+        change: Mapping[str, Value],
+        remove: tuple[str, ...],
+    ) -> bool:
+        from kinesis_core.leases import update_request
+
+        return self.table.update(key, update_request(expect, change, remove, _COUNTER))
+
+
+@frozen
+class _SqliteStore:
+    table: SqliteTable
+    file: Path
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    def scan(self) -> list[dict[str, Any]]:
+        from kinesis_core.leases import item_to_dynamodb
+
+        items = self.table.scan() if self.table.exists() else []
+        if not items:
+            raise CommandError(self._without_leases())
+        return [item_to_dynamodb(item) for item in items]
+
+    def update(
+        self,
+        key: str,
+        expect: Mapping[str, Value | None],
+        change: Mapping[str, Value],
+        remove: tuple[str, ...],
+    ) -> bool:
+        from kinesis_consumer.stores import Update
+
+        return self.table.update(Update(key, expect, change, remove, _COUNTER)) is not None
+
+    def _without_leases(self) -> str:
+        others = self.table.applications() if self.table.exists() else []
+        if others:
+            return f"{self.file} has no leases of the application {self.name}. It has those of: {', '.join(others)}."
+        return f"{self.file} has no leases. Give --leases the file that the consumer group is opened with: ConsumerGroup.open(leases=...)."

@@ -223,6 +223,6 @@ def test_batch_reads_are_polled(
         reader = batch_reader(stream.options(**WITH_FALLBACK))
         assert payloads(reader, reader.partitions()) == stream.payloads
     reasons = [getattr(record, "context", {})["reason"] for record in caplog.records]
-    assert reasons == ["Option 'consumerType' has no effect: a batch read polls."]
+    assert reasons == ["Enhanced fan-out has no effect here: a batch read polls."]
     assert not emulator.calls.count("RegisterStreamConsumer")
     assert not emulator.calls.count("SubscribeToShard")

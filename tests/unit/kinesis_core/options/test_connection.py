@@ -37,7 +37,11 @@ def connect(**given: object) -> Connection:
 
 # The attribute, its value; then each name of the option with a text for that value.
 CASES: list[tuple[str, Any, dict[str, str]]] = [
-    ("retry.max_retries", 0, {"maxRetries": "0", "kinesis.clientNumRetries": "0", "client.numRetries": "0"}),
+    (
+        "retry.max_retries",
+        0,
+        {"maxRetries": "0", "kinesis.clientNumRetries": "0", "client.numRetries": "0", "numRetries": "0"},
+    ),
     (
         "retry.interval_s",
         0.1,
@@ -45,6 +49,7 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
             "retryInterval": "0.1 s",
             "kinesis.clientRetryIntervalsMs": "100",
             "kinesis.client.retryIntervalMs": "100",
+            "retryIntervalMs": "100",
         },
     ),
     (
@@ -54,6 +59,7 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
             "maxRetryInterval": "30",
             "kinesis.clientMaxRetryIntervalMs": "30000",
             "kinesis.client.maxRetryIntervalMs": "30000",
+            "maxRetryIntervalMs": "30000",
         },
     ),
     ("retry.outage_timeout_s", 300.0, {"outageTimeout": "5 m"}),

@@ -89,7 +89,7 @@ SOURCES: list[tuple[str, str, dict[str, str], CredentialSpec, dict[str, str]]] =
         STS,
         ROLE,
         AssumeRole(DefaultChain(), ROLE_ARN, "tests", None, STS),
-        {"kinesis.stsEndpointUrl": STS, "stsEndpoint": "sts.eu-west-1.amazonaws.com"},
+        {"kinesis.stsEndpointUrl": STS, "stsEndpoint": "sts.eu-west-1.amazonaws.com", "awsSTSEndpoint": STS},
     ),
 ]
 PROXIES: list[tuple[str, str, dict[str, str], str, dict[str, str]]] = [

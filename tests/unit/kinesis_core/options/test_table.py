@@ -6,7 +6,16 @@ import pytest
 from attrs import evolve
 
 from kinesis_core.errors import OptionError
-from kinesis_core.options import IgnoredOption, Option, OptionTable, Unsupported, duration, integer, text
+from kinesis_core.options import (
+    Hint,
+    IgnoredOption,
+    Option,
+    OptionTable,
+    Unsupported,
+    duration,
+    integer,
+    text,
+)
 
 FETCH = Option[int](
     name="maxRecordsPerFetch",
@@ -46,6 +55,7 @@ TABLE = OptionTable(
         IgnoredOption(("metadataPath", "kinesis.internal.*"), "Spark's checkpoint holds all progress"),
     ),
     let_through=("path", "checkpointlocation"),
+    hints=(Hint(("startingOffsets",), "Use `startingPosition`."), Hint(("kafka.*",), "Leave it out.")),
 )
 
 
@@ -117,12 +127,29 @@ def test_equal_values() -> None:
     [
         (
             {"maxrecordperfetch": "1"},
-            "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'?",
+            "Unknown option 'maxrecordperfetch'. Did you mean 'maxRecordsPerFetch'? How many records one call returns at most.",
         ),
         (
             {"kinesis.metadatapaht": "1"},
-            "Unknown option 'kinesis.metadatapaht'. Did you mean 'metadataPath'?",
+            "Unknown option 'kinesis.metadatapaht'. Did you mean 'metadataPath'? It has no effect here: Spark's checkpoint "
+            "holds all progress.",
         ),
+        (
+            {"maxRecordPerReed": "1"},
+            "Unknown option 'maxRecordPerReed'. Did you mean 'maxRecordPerRead' ('maxRecordsPerFetch' here)? How many records "
+            "one call returns at most.",
+        ),
+        (
+            {"stsRolArn": "x"},
+            "Unknown option 'stsRolArn'. Did you mean 'stsRoleArn'? It needs assuming a role, which this version does not "
+            "support.",
+        ),
+        (
+            {"startingOffset": "x"},
+            "Unknown option 'startingOffset'. Did you mean 'startingOffsets'? Use 'startingPosition'.",
+        ),
+        ({"retry": "1"}, "Unknown option 'retry'. Did you mean 'retryInterval'?"),
+        ({"": "1"}, "Unknown option ''. No option has a similar name."),
         ({"zzz": "1"}, "Unknown option 'zzz'. No option has a similar name."),
         ({"maxRecordsPerFetch": "0"}, "Option 'maxRecordsPerFetch' is '0'. Use 1 to 10000 records."),
         (

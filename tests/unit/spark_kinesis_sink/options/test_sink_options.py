@@ -41,6 +41,7 @@ def test_defaults() -> None:
         ("recordMaxBufferedTimeMs", "100", "record_max_buffered_time_s", 0.1),
         ("kinesis.sink.recordMaxBufferedTimeMs", "100", "record_max_buffered_time_s", 0.1),
         ("kinesis.executor.recordMaxBufferedTime", "2500", "record_max_buffered_time_s", 2.5),
+        ("recordMaxBufferedTime", "2500", "record_max_buffered_time_s", 2.5),
         ("recordMaxBufferedTimeMs", "2 s", "record_max_buffered_time_s", 2.0),
         ("maxConnections", "8", "max_connections", 8),
         ("kinesis.sink.maxConnections", "1", "max_connections", 1),
@@ -79,10 +80,19 @@ def test_names(name: str, value: str, setting: str, parsed: object) -> None:
             "Options 'recordTtlMs' and 'kinesis.sink.recordTtl' set the same thing to different values "
             "('1000' and '2000'). Keep one of them.",
         ),
-        ({"recordTtl": "1000"}, "Unknown option 'recordTtl'. Did you mean 'recordTtlMs'?"),
+        (
+            {"recordTtl": "1000"},
+            "Unknown option 'recordTtl'. Did you mean 'recordTtlMs'? For how long the requests for a shard may fail.",
+        ),
         (
             {"agregationEnabled": "true"},
-            "Unknown option 'agregationEnabled'. Did you mean 'aggregationEnabled'?",
+            "Unknown option 'agregationEnabled'. Did you mean 'aggregationEnabled'? Whether rows are packed into aggregates, as "
+            "the KPL does.",
+        ),
+        (
+            {"PartitionKey": "part1"},
+            "Option 'partitionKey' needs one partition key for all rows, which this version does not support. Give each row its "
+            "key in a column 'partitionKey', for example .withColumn('partitionKey', lit('part1')).",
         ),
         (
             {"streamName": "a,b"},
@@ -226,6 +236,6 @@ def test_travels() -> None:
 
 
 def test_origins() -> None:
-    """The options have names of both connectors that have a sink."""
+    """The options have names of all connectors that have a sink."""
     origins = {alias.origin for option in WRITING.options for alias in aliases_of(option)}
-    assert origins == {Origin.AWSLABS, Origin.QUBOLE}
+    assert origins == {Origin.AWSLABS, Origin.QUBOLE, Origin.GLUE}

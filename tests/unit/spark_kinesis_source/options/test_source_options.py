@@ -68,6 +68,7 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
             "maxBytesPerShard": "20m",
             "kinesis.maxFetchTimePerShardSec": "10",
             "kinesis.executor.maxFetchTimeInMs": "10000",
+            "maxFetchTimeInMs": "10000",
             "maxFetchDuration": "10s",
         },
     ),
@@ -80,6 +81,7 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
             "maxRecordsPerFetch": "100",
             "kinesis.getRecords.numberOfRecordsPerFetch": "100",
             "kinesis.executor.maxRecordPerRead": "100",
+            "maxRecordPerRead": "100",
         },
     ),
     (

@@ -17,10 +17,12 @@ from kinesis_core.options.connection import (
     read_connection,
 )
 from kinesis_core.options.foreign import (
+    GLUE_CONSUMER,
     IGNORED_BY_SINK,
     IGNORED_BY_SOURCE,
     KAFKA_SINK_HINTS,
     KAFKA_SOURCE_HINTS,
+    REFUSED_BY_SINK,
     Origin,
     aliases_of,
 )
@@ -67,6 +69,7 @@ __all__ = [
     "COMMON_OPTIONS",
     "COMMON_UNSUPPORTED",
     "FREEZE_WORKER_HEAP",
+    "GLUE_CONSUMER",
     "Group",
     "Hint",
     "IGNORED_BY_SINK",
@@ -78,6 +81,7 @@ __all__ = [
     "OptionTable",
     "Origin",
     "Parser",
+    "REFUSED_BY_SINK",
     "SPARK",
     "SPARK_OPTIONS",
     "STARTS_OF_ALL_SHARDS",

@@ -27,6 +27,13 @@ T = TypeVar("T")
 
 _LOAD_NAMES = ("path", "paths")
 """Spark's names for the arguments of load()."""
+_LEAST_SIMILARITY = 0.83
+"""
+Of a name and the one that it is a misspelling of, where 1 is the same.
+
+Two letters in the wrong order, in a name of six, are 0.833. Names of other meanings are below: `maxRecordPerRead` (of one
+call) and `maxRecordsPerShard` (of a micro-batch) are 0.82.
+"""
 
 
 @frozen(eq=False)
@@ -43,6 +50,12 @@ class _Spelling:
         if normalise(self.name) == normalise(self.option.name):
             return f"Option '{self.option.name}'"
         return f"Option '{self.name}' ('{self.option.name}' here)"
+
+    @property
+    def described(self) -> str:
+        """The name as declared, and what the option is, as a suggestion shows them."""
+        meaning = _shown(self.option.meaning).partition(". ")[0].removesuffix(".")
+        return f"{self.label.removeprefix('Option ')}? {meaning}."
 
     def parse(self, text: str) -> Any:
         try:
@@ -187,18 +200,35 @@ class OptionTable:
         raise OptionError(f"Unknown option '{name}'. {self._hint(name) or self._suggest(name)}")
 
     def _hint(self, name: str) -> str:
-        found = (hint.instead.replace("`", "'") for hint in self.hints if find_name(name, hint.names))
-        return next(found, "")
+        return next((_shown(hint.instead) for hint in self.hints if find_name(name, hint.names)), "")
 
     def _suggest(self, name: str) -> str:
-        known = {key: spelling.name for key, spelling in self._spellings.items()}
-        foreign = [other for declared in self.unsupported for other in declared.names]
-        foreign += [
-            other for declared in self.ignored_options for other in declared.names if not other.endswith("*")
-        ]
-        known |= {normalise(other): other for other in foreign}
-        nearest = get_close_matches(normalise(name), known, n=1)
-        return f"Did you mean '{known[nearest[0]]}'?" if nearest else "No option has a similar name."
+        """Return the name that *name* is a misspelling of, with its meaning; or the names of options that contain it."""
+        key = normalise(name)
+        described = self._describe_names()
+        if nearest := get_close_matches(key, described, n=1, cutoff=_LEAST_SIMILARITY):
+            return f"Did you mean {described[nearest[0]]}"
+        longer = [f"'{option.name}'" for option in self.options if key and key in normalise(option.name)]
+        return f"Did you mean {' or '.join(longer)}?" if longer else "No option has a similar name."
+
+    def _describe_names(self) -> dict[str, str]:
+        """Return, for each name that can be suggested, the name as declared and what it does."""
+        described: dict[str, str] = {}
+        for hint in self.hints:
+            described |= {normalise(name): f"'{name}'? {_shown(hint.instead)}" for name in hint.names}
+        for unsupported in self.unsupported:
+            said = f"It needs {unsupported.feature}, which this version does not support."
+            described |= {normalise(name): f"'{name}'? {said}" for name in unsupported.names}
+        for ignored in self.ignored_options:
+            said = f"It has no effect here: {ignored.reason}."
+            described |= {normalise(name): f"'{name}'? {said}" for name in ignored.names}
+        described = {key: text for key, text in described.items() if not key.endswith("*")}
+        return described | {key: spelling.described for key, spelling in self._spellings.items()}
+
+
+def _shown(markdown: str) -> str:
+    """Return *markdown* as an error shows it."""
+    return markdown.replace("`", "'")
 
 
 def _list_spellings(options: tuple[Option[Any], ...]) -> Iterator[_Spelling]:

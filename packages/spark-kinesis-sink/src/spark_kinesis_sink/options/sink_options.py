@@ -14,6 +14,7 @@ from kinesis_core.options import (
     FREEZE_WORKER_HEAP,
     IGNORED_BY_SINK,
     KAFKA_SINK_HINTS,
+    REFUSED_BY_SINK,
     SPARK_OPTIONS,
     STREAM_ARN,
     STREAM_NAME,
@@ -69,7 +70,7 @@ RECORD_TTL = WRITING.option(
 
 SINK_OPTIONS = OptionTable(
     options=COMMON_OPTIONS + WRITING.options,
-    unsupported=COMMON_UNSUPPORTED,
+    unsupported=(*COMMON_UNSUPPORTED, *REFUSED_BY_SINK),
     ignored_options=IGNORED_BY_SINK,
     let_through=SPARK_OPTIONS,
     hints=KAFKA_SINK_HINTS,

@@ -11,6 +11,7 @@ from kinesis_core.aws import Connection, FanOutTransport, StreamRef, check_http2
 from kinesis_core.errors import OptionError
 from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
+    GLUE_CONSUMER,
     Alternatives,
     BadValueError,
     Group,
@@ -83,7 +84,7 @@ CONSUMER_ARN = FAN_OUT.option(
     name="consumerARN",
     meaning=(
         "The ARN of an existing consumer; for several streams one ARN per stream, separated by commas. The query never "
-        "deregisters it."
+        f"deregisters it. By its name `{GLUE_CONSUMER}` it also means `consumerType=efo`, unless `consumerType` is set."
     ),
     parser=list_of(
         _ARN,
@@ -191,7 +192,7 @@ class FanOutOptions:
             OptionError: The consumer is named twice, an ARN is malformed or of another stream, or the packages for
                 HTTP/2 are not installed.
         """
-        if values[CONSUMER_TYPE] is ReadMode.POLLING:
+        if read_mode(values) is ReadMode.POLLING:
             return None
         _check_named_once(values)
         arns = _read_arns(values)
@@ -202,6 +203,13 @@ class FanOutOptions:
             settings=_read_settings(values),
             register_if_missing=is_ours,
         )
+
+
+def read_mode(values: Values) -> ReadMode:
+    """Return how the query reads. Glue's name of a consumer chooses fan-out by itself."""
+    if values.is_given(CONSUMER_TYPE) or not values.is_spelled(CONSUMER_ARN, GLUE_CONSUMER):
+        return values[CONSUMER_TYPE]
+    return ReadMode.FAN_OUT
 
 
 def _read_settings(values: Values) -> FanOutSettings:
@@ -217,7 +225,7 @@ def _read_settings(values: Values) -> FanOutSettings:
 
 def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
     """Return a line for the log for each option of fan-out that has no effect because the streams are polled."""
-    if values[CONSUMER_TYPE] is ReadMode.FAN_OUT:
+    if read_mode(values) is ReadMode.FAN_OUT:
         return ()
     given = [option for option in FAN_OUT.options if option is not CONSUMER_TYPE and values.is_given(option)]
     reason = "has no effect here: it belongs to enhanced fan-out, and the stream is polled."

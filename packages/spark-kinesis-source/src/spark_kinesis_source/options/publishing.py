@@ -8,7 +8,7 @@ from typing import Any
 from kinesis_core.aws import Connection
 from kinesis_core.errors import OptionError
 from kinesis_core.options import Group, Option, Values, matching, one_of, url
-from spark_kinesis_source.options.fan_out import CONSUMER_NAME, CONSUMER_TYPE, ReadMode
+from spark_kinesis_source.options.fan_out import CONSUMER_NAME, ReadMode, read_mode
 
 PUBLISHING = Group("Publishing progress")
 
@@ -83,5 +83,5 @@ def _default_table(values: Values, connection: Connection) -> str:
             f"{values.label(METADATA_COMMITTER_TYPE)} set to '{ProgressStore.DYNAMODB.value}' also requires "
             f"'{DYNAMODB_TABLE_NAME.name}' for several streams."
         )
-    consumer = values[CONSUMER_NAME] if values[CONSUMER_TYPE] is ReadMode.FAN_OUT else None
+    consumer = values[CONSUMER_NAME] if read_mode(values) is ReadMode.FAN_OUT else None
     return f"kdsc_{connection.region}_{connection.streams[0].name}" + (f"_{consumer}" if consumer else "")

@@ -144,7 +144,7 @@ class SourceOptions:
         """Return the options of spark.read, which always polls: one read does not justify a registered consumer."""
         if self.fan_out is None:
             return self
-        reason = f"Option '{fan_out.CONSUMER_TYPE.name}' has no effect: a batch read polls."
+        reason = "Enhanced fan-out has no effect here: a batch read polls."
         return evolve(self, fan_out=None, ignored=(*self.ignored, reason))
 
 

@@ -25,6 +25,7 @@ class Origin(Enum):
     AWSLABS = "awslabs"
     QUBOLE = "qubole"
     DATABRICKS = "Databricks"
+    GLUE = "AWS Glue"
 
 
 @frozen

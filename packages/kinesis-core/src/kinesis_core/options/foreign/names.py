@@ -10,10 +10,11 @@ from attrs import frozen
 from kinesis_core.options.foreign.awslabs import AWSLABS
 from kinesis_core.options.foreign.connectors import Origin, names_in
 from kinesis_core.options.foreign.databricks import DATABRICKS
+from kinesis_core.options.foreign.glue import GLUE, PARTITION_KEY
 from kinesis_core.options.foreign.qubole import QUBOLE
-from kinesis_core.options.option import IgnoredOption, Option, Parser, normalise
+from kinesis_core.options.option import IgnoredOption, Option, Parser, Unsupported, normalise
 
-CONNECTORS = (AWSLABS, QUBOLE, DATABRICKS)
+CONNECTORS = (AWSLABS, QUBOLE, DATABRICKS, GLUE)
 
 SOURCE_NAMES = names_in(
     "startingPosition endingPosition failOnDataLoss trimHorizonMargin maxRecordsPerShard "
@@ -30,6 +31,8 @@ SINK_NAMES = names_in(
     "aggregationEnabled aggregationMaxSize recordMaxBufferedTimeMs maxConnections recordTtlMs"
 )
 """The options that only the sink has."""
+REFUSED_BY_SINK = (PARTITION_KEY,)
+"""What the sink alone refuses."""
 
 
 @frozen(eq=False)
@@ -69,17 +72,27 @@ def _merged(ignored: Iterable[Mapping[str, str]]) -> tuple[IgnoredOption, ...]:
     return tuple(IgnoredOption(tuple(found), reason) for reason, found in names.items())
 
 
-def _of_other_half(
-    half: str, pattern: str, ours: Iterable[str], ignored: Iterable[IgnoredOption]
-) -> IgnoredOption:
-    """Return the entry for all names of *half*. Of those that differ only in case or in the prefix `kinesis.`, it has the first."""
+def _of_other_half(half: str, pattern: str, names: Iterable[str]) -> IgnoredOption:
+    """Return the entry for *names* of *half*. Of those that differ only in case or in the prefix `kinesis.`, it has the first."""
     found: dict[str, str] = {}
-    for name in (*_all_names(ours), *(name for each in ignored for name in each.names)):
+    for name in names:
         found.setdefault(normalise(name), name)
     return IgnoredOption((pattern, *found.values()), f"it is an option of the {half}")
 
 
+def _names_of(entries: Iterable[IgnoredOption | Unsupported]) -> Iterator[str]:
+    return (name for entry in entries for name in entry.names)
+
+
 _BY_SOURCE = _merged(connector.ignored_by_source for connector in CONNECTORS)
 _BY_SINK = _merged(connector.ignored_by_sink for connector in CONNECTORS)
-IGNORED_BY_SOURCE = (*_BY_SOURCE, _of_other_half("sink", "kinesis.sink.*", SINK_NAMES, _BY_SINK))
-IGNORED_BY_SINK = (*_BY_SINK, _of_other_half("source", "kinesis.getRecords.*", SOURCE_NAMES, _BY_SOURCE))
+IGNORED_BY_SOURCE = (
+    *_BY_SOURCE,
+    _of_other_half(
+        "sink", "kinesis.sink.*", (*_all_names(SINK_NAMES), *_names_of(_BY_SINK), *_names_of(REFUSED_BY_SINK))
+    ),
+)
+IGNORED_BY_SINK = (
+    *_BY_SINK,
+    _of_other_half("source", "kinesis.getRecords.*", (*_all_names(SOURCE_NAMES), *_names_of(_BY_SOURCE))),
+)

@@ -111,6 +111,7 @@ SPARK_OF_DOCS = "4.2"
 """What the documentation installs: the newest that Delta Lake supports."""
 SPARKS_WITH_CLIENT = ("4.0", "4.2")
 """The oldest and the newest Spark whose client is published as `pyspark-client`."""
+SPARKS_WITH_PIPELINES = ("4.1", "4.2", "4.3")
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 SPARK_OF_GLUE, PYTHON_OF_GLUE = "4.1", "3.13"
@@ -329,6 +330,16 @@ def connect(session: nox.Session, spark: str) -> None:
     session.run("uv", "pip", "install", "--quiet", f"--python={python}", *only_this, external=True)
     session.env["CONNECT_CLIENT"] = python
     _pytest(session, *(session.posargs or ["tests/connect"]))
+
+
+@nox.session
+@nox.parametrize("spark", [nox.param(version, id=version) for version in SPARKS_WITH_PIPELINES])
+def pipelines(session: nox.Session, spark: str) -> None:
+    """Test Declarative Pipelines: the command `spark-pipelines` with our source and sink."""
+    _require_java(session)
+    _install(session, "test", spark=spark)
+    session.install(*_pyspark(session, spark), f"pyspark[pipelines]~={spark}.0")
+    _pytest(session, *(session.posargs or ["tests/pipelines"]))
 
 
 @nox.session

@@ -36,6 +36,7 @@ FOLDERS = {
     "chaos": "everything",
     "connect": "everything",
     "kcl": "everything",
+    "pipelines": "everything",
     "soak": "everything",
     "spark": "everything",
 }

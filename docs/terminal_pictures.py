@@ -20,8 +20,9 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 
 from kinesis_cli.lag import ReaderLag, ShardLag, State, StreamLag, draw_lag
 from kinesis_cli.lineage import Overview, choose, draw
-from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
+from kinesis_cli.live import LiveReader, ShardLine, StreamView
 from kinesis_cli.screens import Top
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_cli.traffic import Sample
 from kinesis_core.model import HASH_KEYS, ListedShard, StreamSummary
 

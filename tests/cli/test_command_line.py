@@ -42,6 +42,7 @@ RUNS = [
     "dump {stream} -o arrow --file /dev/null",
     "replay - {stream} --speed max",
     "copy {stream} {empty} --no-follow",
+    "streams {stream}",
     "shards {stream} --no-sample",
     "top {stream}",
     "advise {empty}",

@@ -8,7 +8,7 @@ from kinesis_cli.version import __version__
 
 COMMANDS = {
     "Records": ("tail", "put", "dump", "replay", "copy"),
-    "Streams": ("shards", "top", "advise", "doctor"),
+    "Streams": ("streams", "shards", "top", "advise", "doctor"),
     "Readers": ("lag", "leases", "consumers"),
     "Local": ("emulator",),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kinesis_cli.live import StreamLine
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_core import AccessDeniedError, UnavailableError
 from kinesis_emulator import Request
 from unit.kinesis_cli.live.conftest import WatchedKinesis

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import define, evolve, field
 
-from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
+from kinesis_cli.live import LiveReader, ShardLine, StreamView
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_cli.traffic import Sample
 from kinesis_core.model import HASH_KEYS, StreamSummary
 from support.lineages import name

@@ -10,9 +10,9 @@ import attrs
 import pytest
 
 from kinesis_cli.ending import Status
-from kinesis_cli.live import StreamLine
 from kinesis_cli.screens.cells import stream_cells
 from kinesis_cli.signals import TerminatedError
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_core import ThrottledError
 from support.lineages import name
 from unit.kinesis_cli.screens.live_source import AT_MS, FixedSource

@@ -7,15 +7,7 @@ A source is called again and again in a thread, and says what to show. Readers w
 from kinesis_cli.live.pump import Pump
 from kinesis_cli.live.readers import Speeds, readers_by
 from kinesis_cli.live.source import KinesisSource
-from kinesis_cli.live.views import (
-    LiveReader,
-    ReadersOf,
-    ShardLine,
-    StreamLine,
-    StreamView,
-    ViewSource,
-    no_readers,
-)
+from kinesis_cli.live.views import LiveReader, ReadersOf, ShardLine, StreamView, ViewSource, no_readers
 
 __all__ = [
     "KinesisSource",
@@ -24,7 +16,6 @@ __all__ = [
     "ReadersOf",
     "ShardLine",
     "Speeds",
-    "StreamLine",
     "StreamView",
     "ViewSource",
     "no_readers",

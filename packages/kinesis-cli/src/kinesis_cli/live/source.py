@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from attrs import define, field
 
-from kinesis_cli.live.views import ReadersOf, StreamLine, StreamView, no_readers
+from kinesis_cli.live.views import ReadersOf, StreamView, no_readers
 from kinesis_cli.live.watched_stream import LIST_EVERY_S, WatchedStream
 from kinesis_cli.parallel import call_each
-from kinesis_core import ServiceError, StreamNotFoundError
+from kinesis_cli.stream_lines import DESCRIBED_AT_ONCE, StreamLine, describe_line
 from kinesis_core.aws import Connection, list_streams, stream_client
 from kinesis_core.clock import Clock, SteadyClock
-
-DESCRIBED_AT_ONCE = 10
-"""Streams that are described per call: an account may make 20 such calls a second."""
 
 
 @define
@@ -47,7 +45,7 @@ class KinesisSource:
             self._list_at_s = now_s + LIST_EVERY_S
         described, waiting = self._due[:DESCRIBED_AT_ONCE], self._due[DESCRIBED_AT_ONCE:]
         self._due = [*waiting, *described]  # a call that fails is made again, after the others
-        for name, line in call_each(self._describe, described):
+        for name, line in call_each(partial(describe_line, self.connect), described):
             if line is None:
                 self._lines.pop(name, None)
             else:
@@ -68,17 +66,3 @@ class KinesisSource:
         api = stream_client(connection, connection.streams[0])
         watched = self._watched[name_or_arn] = WatchedStream(connection, api, self.clock)
         return watched
-
-    def _describe(self, name: str) -> tuple[str, StreamLine | None]:
-        """Return a stream by its name. None: it was deleted since it was listed."""
-        connection = self.connect(name)
-        try:
-            return name, StreamLine(
-                name, stream_client(connection, connection.streams[0]).describe(in_any_state=True)
-            )
-        except StreamNotFoundError:
-            return name, None
-        except ServiceError as error:
-            if error.retryable:
-                raise
-            return name, StreamLine(name, problem=error.code)  # a policy may allow some streams only

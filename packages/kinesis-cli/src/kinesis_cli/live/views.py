@@ -7,6 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_cli.traffic import Sample, add_up
 from kinesis_core.model import StreamSummary
 
@@ -29,17 +30,6 @@ class LiveReader:
 
 ReadersOf = Callable[[str], Sequence[LiveReader]]
 """Returns the readers of a stream, given by name or ARN, with their lag. It is called in a thread, every few seconds."""
-
-
-@frozen
-class StreamLine:
-    """A stream in the list of streams."""
-
-    name: str
-    summary: StreamSummary | None = None
-    """None: it has not been described yet, or cannot be."""
-    problem: str = ""
-    """AWS's error code, if it cannot be described."""
 
 
 @frozen

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from kinesis_cli.lineage import bar
-from kinesis_cli.live import LiveReader, ShardLine, StreamLine, StreamView
+from kinesis_cli.live import LiveReader, ShardLine, StreamView
 from kinesis_cli.output import show_ago, show_count, show_duration, show_time
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_cli.traffic import Sample, add_up, load_style, rate_cells, rate_words, show_mode
 
 _BAR, _GAUGE = 24, 10

@@ -12,9 +12,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
-from kinesis_cli.live import Pump, Speeds, StreamLine, StreamView, ViewSource
+from kinesis_cli.live import Pump, Speeds, StreamView, ViewSource
 from kinesis_cli.output import show_count
 from kinesis_cli.screens.cells import reader_cells, shard_cells, stream_cells, stream_head
+from kinesis_cli.stream_lines import StreamLine
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import KinesisError
 

@@ -1,4 +1,4 @@
-"""Write the tables of options in docs/reference/options.md: `python -m docs.generate_options [--check]`."""
+"""Write the options in docs/reference/options.md: `python -m docs.generate_options [--check]`."""
 
 from __future__ import annotations
 
@@ -32,34 +32,25 @@ def _render_groups(tables: Mapping[str, OptionTable]) -> Iterator[str]:
     every = list(dict.fromkeys(option for table in tables.values() for option in table.options))
     for group in dict.fromkeys(option.group for option in every):
         options = [option for option in every if option.group == group]
-        yield from (f"## {group}", "", *_render_options(options, tables), "", *_render_aliases(options))
+        names = ", ".join(f"[`{option.name}`](#{option.name.lower()})" for option in options)
+        yield from (f"## {group}", "", names, "")
+        for option in options:
+            yield from (*_render_option(option, tables), "")
 
 
-def _render_options(options: Iterable[Option[Any]], tables: Mapping[str, OptionTable]) -> list[str]:
-    rows = (
-        (
-            f"`{option.name}`",
-            option.meaning,
-            option.parser.domain,
-            option.shown_default,
-            _halves(option, tables),
-        )
-        for option in options
-    )
-    return render_rows(("option", "meaning", "accepts", "default", "for"), rows)
+def _render_option(option: Option[Any], tables: Mapping[str, OptionTable]) -> Iterator[str]:
+    """Yield a heading, which is an anchor for links, the meaning, and a list: it is readable on a narrow screen."""
+    yield from (f"### `{option.name}`", "", option.meaning, "")
+    yield f"* Accepts: {option.parser.domain}"
+    yield f"* Default: {option.shown_default}"
+    yield f"* For: {_halves(option, tables)}"
+    for origin in Origin:
+        if names := _list_aliases(option, origin):
+            yield f"* Name in {origin.value}: {names}"
 
 
 def _halves(option: Option[Any], tables: Mapping[str, OptionTable]) -> str:
     return " and ".join(half for half, table in tables.items() if option in table.options)
-
-
-def _render_aliases(options: Iterable[Option[Any]]) -> list[str]:
-    rows = [
-        (f"`{o.name}`", *(_list_aliases(o, origin) for origin in Origin))
-        for o in options
-        if any(aliases_of(o))
-    ]
-    return [*render_rows(("option", *(origin.value for origin in Origin)), rows), ""] if rows else []
 
 
 def _list_aliases(option: Option[Any], origin: Origin) -> str:
@@ -68,7 +59,7 @@ def _list_aliases(option: Option[Any], origin: Origin) -> str:
         for alias in aliases_of(option)
         if alias.origin is origin
     ]
-    return ", ".join(found) or "-"
+    return ", ".join(found)
 
 
 def _list_unsupported(entries: Iterable[Unsupported]) -> Iterator[tuple[str, ...]]:

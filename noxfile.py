@@ -366,14 +366,15 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """Build the documentation as a site in .nox/html, and check its links; `-- serve` shows it on 127.0.0.1 instead."""
+    """Build the documentation as a site in .nox/html, and check its links and its search; `-- serve` shows it on 127.0.0.1 instead."""
     session.install(*_group("site"))
     zensical = ("python", "-m", "zensical")  # -m finds docs.repository_links
     if "serve" in session.posargs:
         session.run(*zensical, *session.posargs)
     else:
         session.run(*zensical, "build", "--strict", "--clean")
-        session.run("python", "-m", "docs.check_site", ".nox/html")
+        for step in ("finish_site", "check_site", "check_search"):
+            session.run("python", "-m", f"docs.{step}", ".nox/html")
 
 
 @nox.session

@@ -1,5 +1,6 @@
 """
-Checks a built site: each link leads to a page and an anchor of it, and pages load nothing from other hosts.
+Checks a built site: each link leads to a page and an anchor of it, pages load nothing from other hosts, and each page has a
+Markdown twin whose links work.
 
     python -m docs.check_site .nox/html
 
@@ -19,6 +20,8 @@ _LOADED = {"audio", "embed", "iframe", "img", "input", "link", "object", "script
 """Elements that a browser loads by itself, without a click."""
 _NAMED_ONLY = {"alternate", "canonical"}
 """Links of a page's head that a browser does not load."""
+_CODE = re.compile(r"^ *(```|~~~).*?^ *\1 *$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_MARKDOWN_LINKS = re.compile(r"\]\(([^()\s]+)\)")
 _LOADED_BY_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 
 
@@ -54,7 +57,7 @@ def problems(site: Path) -> list[str]:
             for url in page.links + page.loaded
             if not _is_foreign(url) and (wrong := _wrong(url, path, site, pages))
         ]
-    return found + list(_foreign_styles(site))
+    return [*found, *_foreign_styles(site), *_twins(site)]
 
 
 def _is_foreign(url: str) -> bool:
@@ -85,6 +88,26 @@ def _foreign_styles(site: Path) -> Iterator[str]:
     for path in sorted(site.rglob("*.css")):
         for url in _LOADED_BY_STYLES.findall(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(site)} loads {url}"
+
+
+def _twins(site: Path) -> Iterator[str]:
+    """Yield what is wrong with the Markdown twins and with llms.txt, which lists them."""
+    texts = sorted([*site.rglob("*.md"), *site.glob("llms.txt")])
+    linked = set()
+    for path in texts:
+        for url in _MARKDOWN_LINKS.findall(_CODE.sub("", path.read_text(encoding="utf-8"))):
+            parts = urlsplit(url)
+            if parts.scheme or not parts.path:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve()
+            if not target.is_file():
+                yield f"{path.relative_to(site)} links to {url}: no such file"
+            elif path.name == "llms.txt":
+                linked.add(target)
+    for page in sorted(site.rglob("index.html")):
+        own = page.parent
+        if not {own / "index.md", own.with_suffix(".md")} & linked:
+            yield f"llms.txt has no Markdown twin of {page.relative_to(site)}"
 
 
 if __name__ == "__main__":

@@ -54,12 +54,16 @@ def outside(page: str, href: str) -> str | None:
 def redirect(link: Element, path: str, repo_url: str | None) -> None:
     """Let *link* lead to *path* at *repo_url*; without it, show the text and, on hover, the path."""
     if repo_url:
-        kind = "tree" if (ROOT / path.partition("#")[0]).is_dir() else "blob"
-        link.set("href", f"{repo_url.rstrip('/')}/{kind}/HEAD/{path}")  # HEAD is the default branch
+        link.set("href", repository_url(path, repo_url))
         return
     link.tag = "span"
     link.attrib.clear()
     link.set("title", f"{path} in the repository")
+
+
+def repository_url(path: str, repo_url: str) -> str:
+    kind = "tree" if (ROOT / path.partition("#")[0]).is_dir() else "blob"
+    return f"{repo_url.rstrip('/')}/{kind}/HEAD/{path}"  # HEAD is the default branch
 
 
 def makeExtension(**settings: Any) -> RepositoryLinks:  # noqa: N802 # a name of Python-Markdown

@@ -13,7 +13,10 @@ from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
 
 from docs.check_site import problems
+from docs.finish_site import api_article, llms_txt, qualify, twin
 from docs.repository_links import RepositoryLinks, outside
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -101,6 +104,9 @@ def test_built_site_is_checked(tmp_path: Path) -> None:
     (tmp_path / "topic" / "index.html").write_text(
         '<h1 id="top">A</h1><a href="../#start">up</a><a href="#top">top</a>'
     )
+    (tmp_path / "index.md").write_text("[A](topic.md#top), [B](away.md), `[C](code.md)`")
+    (tmp_path / "topic.md").touch()
+    (tmp_path / "llms.txt").write_text("- [Home](index.md)\n- [B](away.md)")
     (tmp_path / "site.css").write_text("@import '//fonts.example.com/a.css'; a { background: url(data:,x) }")
     (tmp_path / "index.html").write_text(
         '<a href="topic/#nowhere">A</a><a href="away/">B</a><img src="none.svg"><link href="/site.css">'
@@ -116,4 +122,63 @@ def test_built_site_is_checked(tmp_path: Path) -> None:
         "index.html links to none.svg: no such file",
         "topic/index.html links to ../#start: no such anchor",
         "site.css loads //fonts.example.com/a.css",
+        "index.md links to away.md: no such file",
+        "llms.txt links to away.md: no such file",
+        "llms.txt has no Markdown twin of topic/index.html",
     ]
+
+
+def test_twin_is_the_page_for_readers_of_the_site() -> None:
+    """It has no comments for programs. A link to the repository becomes text, or leads there. Code stays as it is."""
+    page = "<!-- made by a program -->\n\nSee [tests](../tests/unit) and [Concepts](concepts.md).\n\n```text\n[a](../b)\n```\n"
+    code = "\n\n```text\n[a](../b)\n```\n"
+    assert twin("reliability.md", page) == f"See tests and [Concepts](concepts.md).{code}"
+    linked = "See [tests](https://example.com/it/tree/HEAD/tests/unit) and [Concepts](concepts.md)."
+    assert twin("reliability.md", page, "https://example.com/it") == linked + code
+
+
+def test_twin_of_the_python_api_leads_to_other_twins() -> None:
+    """Its links go to Markdown, and the permanent links of headings are left out."""
+    html = (
+        '<article><h1 id="a">core<a class="headerlink" href="#a">&para;</a></h1>'
+        '<p>See <a href="../../../howto/write/#b">b_c</a>, <a class="autorefs" href="../core/#d">D</a>.</p></article>'
+    )
+    assert api_article("reference/python/core.md", html) == (
+        '<h1 id="a">core</h1><p>See <a href="../../howto/write.md#b">b_c</a>, D.</p>'
+    )
+
+
+def test_list_of_twins_has_the_sections_of_the_menu() -> None:
+    """A page has its heading and its first sentence, without what to read before. A page that begins with a table has its heading."""
+    project = {
+        "site_name": "It",
+        "site_description": "Reads.",
+        "nav": [{"How-to": [{"Run": ["a.md"]}]}, "b.md"],
+    }
+    texts = {
+        "a.md": "# Run it\n\nBefore you start: [B](b.md).\n\nThis page\nruns [it](b.md). More.\n",
+        "b.md": "# B\n\n| a |\n| --- |\n\nText.\n",
+    }
+    assert llms_txt(project, texts) == (
+        "# It\n\n> Reads.\n\n## How-to\n\n- [Run it](a.md): This page runs it.\n\n## More\n\n- [B](b.md)\n"
+    )
+
+
+def test_search_has_full_names_of_the_python_api() -> None:
+    """So a search for a word finds the headings of pages that begin with it before attributes of that name."""
+    index = {
+        "items": [
+            {"location": "reference/python/core/#core.Group.lag", "title": "lag"},
+            {"location": "reference/python/core/#errors", "title": "Errors"},
+            {"location": "concepts/#lag", "title": "Lag"},
+        ]
+    }
+    qualify(index)
+    assert [item["title"] for item in index["items"]] == ["core.Group.lag", "Errors", "Lag"]
+
+
+def test_every_option_has_an_anchor() -> None:
+    """The heading of an option is its name, so links to `options.md#startingposition` work on the site and on GitHub."""
+    page = (ROOT / "docs" / "reference" / "options.md").read_text(encoding="utf-8")
+    names = [option.name for table in (SOURCE_OPTIONS, SINK_OPTIONS) for option in table.options]
+    assert [name for name in names if page.count(f"\n### `{name}`\n") != 1] == []

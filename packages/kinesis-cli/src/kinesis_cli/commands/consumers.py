@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName, completed, consumer_names
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import CommandError
 from kinesis_cli.output import WholeTable, confirm, new_table, note, show, show_duration, show_json, show_time
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def consumers(
-    stream: str,
+    stream: StreamName,
     /,
     *,
-    remove: Annotated[str | None, Parameter(negative="")] = None,
+    remove: Annotated[str | None, Parameter(negative=""), completed(consumer_names)] = None,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,
     output: Annotated[Literal["text", "json"], Parameter(alias="-o")] = "text",
     connect: Connect = DEFAULT,

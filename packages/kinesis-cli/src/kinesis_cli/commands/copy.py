@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Annotated
 
+from kinesis_cli.completing import StreamName, completed, destination_names
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.destination import SAME, Destination
 from kinesis_cli.ending import Status
@@ -13,8 +15,8 @@ from kinesis_cli.stopping import Stopping
 
 
 def copy(
-    source: str,
-    destination: str,
+    source: StreamName,
+    destination: Annotated[str, completed(destination_names)],
     /,
     *,
     since: str = "TRIM_HORIZON",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import Status
 from kinesis_cli.output import note
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    stream: str,
+    stream: StreamName,
     /,
     *,
     sink: Annotated[bool, Parameter(negative="")] = False,

@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.output import ProgressLine, end_with_reader, note
 from kinesis_cli.records import ALL, Choice, RecordCounts, Span, Wanted, open_file, open_writer, record_lists
 
 
 def dump(
-    stream: str,
+    stream: StreamName,
     /,
     *,
     since: str = "TRIM_HORIZON",

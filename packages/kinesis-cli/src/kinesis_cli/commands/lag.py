@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName
 from kinesis_cli.connecting import WITH_TABLES, ConnectWithTables
 from kinesis_cli.ending import Status, UsageError
 
@@ -16,7 +17,7 @@ WATCH_S, SERVE_S = 5.0, 15.0
 
 
 def lag(
-    stream: str,
+    stream: StreamName,
     /,
     *,
     checkpoint: Annotated[Sequence[str], Parameter(negative="", show_default=False)] = (),

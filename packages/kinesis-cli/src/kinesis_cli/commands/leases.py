@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import completed, stream_names
 from kinesis_cli.connecting import WITH_TABLES, ConnectWithTables
 from kinesis_cli.ending import UsageError
 from kinesis_cli.moments import parse_ago
@@ -18,7 +19,7 @@ def leases(
     *,
     reset: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     release: Annotated[str | None, Parameter(negative="")] = None,
-    stream: str | None = None,
+    stream: Annotated[str | None, completed(stream_names)] = None,
     watch_for: str = "4s",
     force: Annotated[bool, Parameter(negative="")] = False,
     yes: Annotated[bool, Parameter(alias="-y", negative="")] = False,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import Status, UsageError
 from kinesis_cli.output import ProgressLine, note
@@ -14,7 +15,7 @@ from kinesis_cli.stopping import Stopping
 
 
 def put(
-    stream: str,
+    stream: StreamName,
     /,
     *files: str,
     key: Annotated[str | None, Parameter(alias="-k")] = None,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import completed, stream_names
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import Status, UsageError
 from kinesis_cli.output import ProgressLine, note
@@ -20,7 +21,7 @@ BUFFERED_S = 0.1
 
 def replay(
     source: Annotated[str, Parameter(name="FILE", allow_leading_hyphen=True)],
-    stream: str | None = None,
+    stream: Annotated[str | None, completed(stream_names)] = None,
     /,
     *,
     file: str | None = None,

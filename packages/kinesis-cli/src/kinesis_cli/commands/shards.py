@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import UsageError
 from kinesis_cli.output import show, show_json
 
 
 def shards(
-    stream: str,
+    stream: StreamName,
     /,
     *,
     sample: str = "10s",

@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import StreamName
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.output import end_with_reader, has_colours, note
 from kinesis_cli.records import ALL, DEFAULT_TEMPLATE, Choice, Span, Wanted, open_writer, record_lists
 
 
 def tail(
-    stream: str,
+    stream: StreamName,
     /,
     *,
     last: Annotated[int | None, Parameter(alias="-n")] = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from kinesis_cli.completing import completed, stream_names
 from kinesis_cli.connecting import WITH_TABLES, ConnectWithTables
 from kinesis_cli.ending import CommandError, UsageError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def top(
-    stream: str | None = None,
+    stream: Annotated[str | None, completed(stream_names)] = None,
     /,
     *,
     checkpoint: Annotated[Sequence[str], Parameter(negative="", show_default=False)] = (),

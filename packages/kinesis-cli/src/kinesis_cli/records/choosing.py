@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from attrs import define, field, frozen
 from cyclopts import Parameter
 
+from kinesis_cli.completing import completed, consumer_names, shard_ids
 from kinesis_cli.ending import UsageError
 from kinesis_cli.output import show_bytes, show_number
 from kinesis_cli.records.programs import Program
@@ -72,11 +73,11 @@ class Wanted:
 
     key: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
     "Only records with this partition key. May be repeated."
-    shard: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    shard: Annotated[tuple[str, ...], Parameter(negative="", show_default=False), completed(shard_ids)] = ()
     "Only records of this shard: its id, or its number. May be repeated."
     where: str | None = None
     "Only records for whose payload this program of jq is true, such as `'.total > 9'`."
-    efo: str | None = None
+    efo: Annotated[str | None, completed(consumer_names)] = None
     "Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end."
 
 

@@ -115,6 +115,36 @@ DATABRICKS_SOURCE = {
     "shardFetchInterval": "1s",
     "consumerMode": "polling",
 }
+GLUE_SOURCE = {
+    "typeOfData": "kinesis",
+    "classification": "json",
+    "inferSchema": "true",
+    "startingPosition": "earliest",
+    "failOnDataLoss": "False",
+    "maxFetchTimeInMs": "1000",
+    "maxFetchRecordsPerShard": "100000",
+    "maxRecordPerRead": "10000",
+    "addIdleTimeBetweenReads": "False",
+    "idleTimeBetweenReadsInMs": "1000",
+    "describeShardInterval": "1s",
+    "numRetries": "3",
+    "retryIntervalMs": "1000",
+    "maxRetryIntervalMs": "10000",
+    "avoidEmptyBatches": "False",
+    "addRecordTimestamp": "true",
+    "emitConsumerLagMetrics": "true",
+    "awsSTSRoleARN": ROLE_ARN,
+    "awsSTSSessionName": "glue",
+}
+GLUE_SINK = {
+    "recordMaxBufferedTime": "1000",
+    "aggregationEnabled": "true",
+    "aggregationMaxSize": "51200",
+    "aggregationMaxCount": "4294967295",
+    "producerRateLimit": "150",
+    "collectionMaxCount": "500",
+    "collectionMaxSize": "5242880",
+}
 DATABRICKS_SCHEMA = (
     "partitionKey string, data binary, stream string, shardId string, sequenceNumber string, "
     "approximateArrivalTimestamp timestamp"
@@ -312,3 +342,25 @@ def test_databricks(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> N
     ):
         counts[f"{stream}/{word}"] += int(count)
     assert counts == {f"clicks/{word}": count for word, count in COUNTS.items()} | {"views/Kinesis": 1}
+
+
+@pytest.mark.parametrize("kinesis", ["us-east-1"], indirect=True)
+def test_glue(kinesis: Emulator, make_job: MakeJob, callers: Callers) -> None:
+    """A job with all options of Glue's Kinesis connection runs under the name that is free on Glue, with a role."""
+    source = StreamUnderTest(kinesis.endpoint_url, "orders", 2, kinesis.settings.region)
+    sink = StreamUnderTest(kinesis.endpoint_url, "copies", 2, kinesis.settings.region)
+    source.put(*WORDS)
+    arns = [
+        stream.client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"]["StreamARN"]
+        for stream in (source, sink)
+    ]
+    where = {"endpointUrl": kinesis.endpoint_url}
+    job = make_job(
+        {**GLUE_SOURCE, **where, "streamARN": arns[0]},
+        {**GLUE_SINK, **where, "streamARN": arns[1]},
+        "aws-kinesis",
+    )
+    job.wait_for(lambda: last_counts(job.output.read_text()) == COUNTS)
+    job.wait_for(lambda: written(kinesis, sink) == COUNTS)
+    job.finish()
+    assert are_of_sessions(callers.keys("GetRecords"))

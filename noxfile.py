@@ -383,6 +383,7 @@ def generate(session: nox.Session) -> None:
     _install(session, "test")
     for generator in GENERATORS:
         session.run("python", "-m", generator)
+    session.run("python", "-m", "tools.aws.page", env=TESTS_ON_PATH)
 
 
 # Release -----------------------------------------------------------------------------------------------------
@@ -451,6 +452,14 @@ def chaos(session: nox.Session) -> None:
     _require_java(session)
     _install(session, "test")
     session.run("python", "-m", "tools.chaos", *session.posargs, env=TESTS_ON_PATH)
+
+
+@nox.session
+def aws(session: nox.Session) -> None:
+    """Run what only AWS can answer, for about a dollar. It asks first; `-- rehearse` does it here, `-- clean` deletes what is left."""
+    _require_java(session)
+    _install(session, "test")
+    session.run("python", "-m", "tools.aws", *session.posargs, env=TESTS_ON_PATH)
 
 
 # Helpers -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 """
-The same tests run against three servers: our emulator, kinesis-local and moto.
+The same tests run against three servers: our emulator, kinesis-local and moto. In a day on AWS they run against AWS: see tools/aws.
 
 Where a witness is known to be wrong, the test says so with `@pytest.mark.deviates(server, reason)`. It still runs there
 and must fail, so that a repaired witness is noticed.
@@ -17,13 +17,16 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
 from support.servers import KINESIS_LOCAL, MOTO
 from support.waiting import PATIENCE_S
 from support.witness import kinesis_local, moto
+from tools.aws.contract_run import AWS, ContractRun
 
 _names = itertools.count()
 """For names in the order in which they are made, which is the one that moto lists them in."""
+_RUN = ContractRun.of_this_process()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,10 +46,13 @@ def _server_of(item: pytest.Item) -> str | None:
     return None if parameters is None else parameters.params.get("endpoint_url")
 
 
-@pytest.fixture(scope="session", params=["emulator", KINESIS_LOCAL, MOTO])
-def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
+@pytest.fixture(scope="session", params=["emulator", KINESIS_LOCAL, MOTO] if _RUN is None else [AWS])
+def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str | None]:
     """Yield the endpoint of each server in turn. Without node kinesis-local is skipped with the reason."""
     match request.param:
+        case "aws":
+            assert _RUN is not None
+            yield _RUN.target.kinesis_url
         case "emulator":
             with EmulatorProcess() as emulator:
                 yield emulator.endpoint_url
@@ -59,8 +65,23 @@ def endpoint_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def client(endpoint_url: str) -> Iterator[Any]:
-    """Yield a plain boto3 client without retries, so that every refusal is visible."""
+def server(endpoint_url: str | None) -> dict[str, Any]:
+    """Return the arguments with which the core reaches the server."""
+    if _RUN is not None:
+        return _RUN.target.connection()
+    return {
+        "region": "us-east-1",
+        "endpoint_url": endpoint_url,
+        "credentials": StaticKeys("000000000000", "secret"),
+    }
+
+
+@pytest.fixture(scope="session")
+def client(endpoint_url: str | None) -> Iterator[Any]:
+    """Yield a plain boto3 client without retries, so that every refusal is visible. Only AWS's throttles are retried."""
+    if _RUN is not None:
+        yield _RUN.client()
+        return
     config = Config(retries={"total_max_attempts": 1}, read_timeout=PATIENCE_S, max_pool_connections=10)
     session = boto3.Session(aws_access_key_id="key", aws_secret_access_key="secret")
     made = session.client("kinesis", endpoint_url=endpoint_url, region_name="us-east-1", config=config)
@@ -127,9 +148,21 @@ class StreamOf:
         self.wait_until_active()
 
     def wait_until_active(self) -> None:
-        self.client.get_waiter("stream_exists").wait(
-            StreamName=self.name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500}
-        )
+        wait_until_active(self.client, self.name)
+
+
+def wait_until_active(client: Any, name: str) -> None:
+    if _RUN is not None:
+        _RUN.wait_until_usable(client, name)
+        return
+    waiter = client.get_waiter("stream_exists")
+    waiter.wait(StreamName=name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500})
+
+
+@pytest.fixture(scope="session")
+def nowhere() -> str:
+    """Return the name of a stream that does not exist."""
+    return "nowhere" if _RUN is None else _RUN.name("nowhere")
 
 
 @pytest.fixture
@@ -138,9 +171,9 @@ def new_stream(client: Any) -> Callable[..., StreamOf]:
 
     def create(shards: int = 1) -> StreamOf:
         name = f"stream-{next(_names):04}"
+        name = name if _RUN is None else _RUN.name(name)
         client.create_stream(StreamName=name, ShardCount=shards)
-        waiter = client.get_waiter("stream_exists")
-        waiter.wait(StreamName=name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500})
+        wait_until_active(client, name)
         return StreamOf(client, name)
 
     return create

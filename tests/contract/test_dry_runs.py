@@ -6,17 +6,15 @@ from typing import Any
 
 import pytest
 
-from kinesis_core.aws import Connection, StreamRef, check_reading, check_writing, dry_run_client
+from kinesis_core.aws import Connection, check_reading, check_writing, dry_run_client
 from kinesis_core.aws.dry_runs import BotoDryRuns
 from kinesis_core.errors import DryRunSucceededError, ServiceError
-from kinesis_credentials import StaticKeys
 
 
 @pytest.fixture
-def api(endpoint_url: str, stream: Any) -> BotoDryRuns:
-    ref = StreamRef(stream.name)
-    connection = Connection((ref,), "us-east-1", endpoint_url, StaticKeys("key", "secret"))
-    api = dry_run_client(connection, ref)
+def api(server: dict[str, Any], stream: Any) -> BotoDryRuns:
+    connection = Connection.to_stream(stream.name, **server)
+    api = dry_run_client(connection, connection.streams[0])
     assert api is not None
     return api
 

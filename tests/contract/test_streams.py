@@ -39,9 +39,9 @@ def test_new_shards_share_the_hash_keys(new_stream: Any) -> None:
 @pytest.mark.parametrize(
     "call", ["describe_stream", "describe_stream_summary", "list_shards", "delete_stream"]
 )
-def test_an_unknown_stream_is_not_found(client: Any, refusal: Any, call: str) -> None:
+def test_an_unknown_stream_is_not_found(client: Any, refusal: Any, nowhere: str, call: str) -> None:
     """A stream that does not exist is a ResourceNotFoundException."""
-    assert refusal(getattr(client, call), StreamName="nowhere") == "ResourceNotFoundException"
+    assert refusal(getattr(client, call), StreamName=nowhere) == "ResourceNotFoundException"
 
 
 def test_a_name_is_given_once(client: Any, stream: Any, refusal: Any) -> None:

@@ -86,11 +86,11 @@ def test_a_record_above_the_largest_size_is_refused(client: Any, stream: Any, re
     assert code in ("InvalidArgumentException", "ValidationException")
 
 
-def test_unknown_streams_take_no_records(client: Any, refusal: Any) -> None:
+def test_unknown_streams_take_no_records(client: Any, refusal: Any, nowhere: str) -> None:
     """Putting into a stream that does not exist is a ResourceNotFoundException."""
     entry = {"Data": b"x", "PartitionKey": "k"}
-    assert refusal(client.put_record, StreamName="nowhere", **entry) == "ResourceNotFoundException"
-    assert refusal(client.put_records, StreamName="nowhere", Records=[entry]) == "ResourceNotFoundException"
+    assert refusal(client.put_record, StreamName=nowhere, **entry) == "ResourceNotFoundException"
+    assert refusal(client.put_records, StreamName=nowhere, Records=[entry]) == "ResourceNotFoundException"
 
 
 def test_concurrent_writers_lose_nothing(client: Any, stream: Any) -> None:

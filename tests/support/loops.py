@@ -26,6 +26,7 @@ FOLDERS = {
     "native": "tests",
     "bench": "tests",
     "cli": "tests",
+    "aws": "tests",
     "consumer": "tests",
     "contract": "tests",
     "credentials": "tests",

@@ -15,6 +15,7 @@ from kinesis_emulator import (
     resharding,
     streams,
     subscriptions,
+    tags,
     writes,
 )
 from kinesis_emulator.errors import consumer_not_found
@@ -57,6 +58,7 @@ class ManualClock:
 
 
 OPERATIONS: dict[str, Operation] = {
+    "AddTagsToStream": tags.add_tags,
     "CreateStream": streams.create_stream,
     "DecreaseStreamRetentionPeriod": streams.change_retention,
     "DeleteStream": streams.delete_stream,
@@ -70,9 +72,11 @@ OPERATIONS: dict[str, Operation] = {
     "ListShards": listing.list_shards,
     "ListStreamConsumers": registration.list_consumers,
     "ListStreams": streams.list_streams,
+    "ListTagsForStream": tags.list_tags,
     "MergeShards": resharding.merge_shards,
     "PutRecord": writes.put_record,
     "PutRecords": writes.put_records,
+    "RemoveTagsFromStream": tags.remove_tags,
     "RegisterStreamConsumer": registration.register_consumer,
     "SplitShard": resharding.split_shard,
     "SubscribeToShard": subscriptions.subscribe_to_shard,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kinesis_emulator.facts import fact
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.requests import Request
@@ -25,8 +26,8 @@ class Settings:
     """The page with the null NextShardIterator of a closed shard: the last one with records, or an empty one after it."""
     scan_ms: int | None = None
     """The range of arrival times that one GetRecords call searches; None: all. It gives empty pages with lag."""
-    iterator_life_s: float = 300.0
-    token_life_s: float = 300.0
+    iterator_life_s: float = fact("iterator_life_s")
+    token_life_s: float = fact("token_life_s")
     keep_trimmed: bool = True
     """Whether expired records stay in memory for `Emulator.records`."""
     shard_capacity_records: int | None = None
@@ -43,12 +44,12 @@ class Settings:
     """How long a registered consumer is CREATING."""
     consumer_deleting_s: float = 0.0
     """How long a deregistered consumer is DELETING, with its name in use."""
-    subscription_life_s: float = 300.0
-    resubscribe_after_s: float = 5.0
+    subscription_life_s: float = fact("subscription_life_s")
+    resubscribe_after_s: float = fact("resubscribe_after_s")
     """For this time after a SubscribeToShard another one for the same consumer and shard is refused."""
     taken_over: Literal["ends", "fails"] = "fails"
     """How a subscription ends that another one takes over: normally, or with a ResourceInUseException."""
-    heartbeat_s: float = 5.0
+    heartbeat_s: float = fact("heartbeat_s")
     """How long a subscription waits for records before it sends an empty event."""
     deny: set[str] = field(default_factory=set)
     """The actions that fail with AccessDeniedException."""
@@ -68,3 +69,24 @@ class Settings:
     """Arrival times are up to this much before the clock, at random, and so out of order."""
     jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - not secret
     """The randomness of arrival times. Set one with your own seed."""
+
+    @classmethod
+    def like_aws(cls) -> Settings:
+        """
+        Return settings in which statuses, listings and records take the time that they take on AWS, by `facts.json`.
+
+        By default they take none, so that tests do not wait.
+        """
+        return cls(**{name: fact(name) for name in LATENCIES})
+
+
+LATENCIES = (
+    "creating_s",
+    "settling_s",
+    "updating_s",
+    "deleting_s",
+    "consumer_creating_s",
+    "hide_children_s",
+    "readable_after_s",
+)
+"""The fields that `Settings.like_aws` takes from the facts."""

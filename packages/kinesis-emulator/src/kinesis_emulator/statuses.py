@@ -17,6 +17,7 @@ _IN_ANY_STATUS = frozenset(
         "DescribeStreamConsumer",
         "ListStreamConsumers",
         "DeleteStream",
+        "ListTagsForStream",
     }
 )
 _PUTS = frozenset({"PutRecord", "PutRecords"})

@@ -17,7 +17,7 @@ EncryptionType = Literal["NONE", "KMS"]
 DistributionStrategy = Literal["USER_PARTITION_KEY", "AUTO"]
 _KEPT = (
     *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
-    *("retention_hours", "changed_ms"),
+    *("retention_hours", "changed_ms", "tags"),
 )
 """The fields of a stream that a folder keeps as they are."""
 
@@ -36,6 +36,7 @@ class StoredStream:
     strategy: DistributionStrategy = "USER_PARTITION_KEY"
     """Whether keys choose the shards, or the shards take turns (AUTO). Only on-demand streams have the choice."""
     retention_hours: int = 24
+    tags: dict[str, str] = field(default_factory=dict)
     shards: list[StoredShard] = field(default_factory=list)
     open_shards: list[StoredShard] = field(default_factory=list)
     consumers: RegisteredConsumers = field(default_factory=RegisteredConsumers)

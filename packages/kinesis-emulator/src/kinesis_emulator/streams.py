@@ -9,6 +9,7 @@ from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import status_of
 from kinesis_emulator.store import DistributionStrategy, StoredStream
+from kinesis_emulator.tags import read_tags
 
 MAX_RETENTION_HOURS = 8760
 _ON_DEMAND_SHARDS = 4
@@ -24,6 +25,7 @@ def create_stream(service: Service, request: Request) -> None:
         created_ms=service.now_ms(),
         mode=mode,
         max_record_kib=request.optional_integer("MaxRecordSizeInKiB", 1024, 10240) or 1024,
+        tags=read_tags(request),
     )
     if request.optional_text("RecordDistributionStrategy") is not None:
         distribute(stream, _strategy(request))

@@ -1,0 +1,49 @@
+"""Tags of streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kinesis_emulator import Emulator
+
+TAGS = {"team": "tea", "stage": ""}
+
+
+def tags_of(client: Any, **params: Any) -> dict[str, str]:
+    return {
+        tag["Key"]: tag["Value"] for tag in client.list_tags_for_stream(StreamName="teas", **params)["Tags"]
+    }
+
+
+def test_a_stream_is_created_with_tags(client: Any) -> None:
+    """CreateStream sets tags. They can be listed, added, replaced and removed."""
+    client.create_stream(StreamName="teas", ShardCount=1, Tags=TAGS)
+    assert tags_of(client) == TAGS
+    client.add_tags_to_stream(StreamName="teas", Tags={"team": "coffee", "more": "x"})
+    client.remove_tags_from_stream(StreamName="teas", TagKeys=["stage", "unknown"])
+    assert tags_of(client) == {"team": "coffee", "more": "x"}
+
+
+def test_tags_are_listed_in_pages(client: Any) -> None:
+    """Tags come in the order of their keys, after ExclusiveStartTagKey."""
+    client.create_stream(StreamName="teas", ShardCount=1, Tags=TAGS)
+    page = client.list_tags_for_stream(StreamName="teas", Limit=1)
+    assert ([tag["Key"] for tag in page["Tags"]], page["HasMoreTags"]) == (["stage"], True)
+    assert tags_of(client, ExclusiveStartTagKey="stage") == {"team": "tea"}
+
+
+def test_tags_that_are_refused(client: Any, refusal: Any) -> None:
+    """A stream has at most 50 tags, and needs to exist."""
+    client.create_stream(StreamName="teas", ShardCount=1, Tags={str(number): "" for number in range(50)})
+    add = client.add_tags_to_stream
+    assert refusal(add, StreamName="teas", Tags={"more": ""})[0] == "LimitExceededException"
+    assert refusal(client.list_tags_for_stream, StreamName="nowhere")[0] == "ResourceNotFoundException"
+
+
+def test_tags_are_kept_in_a_folder(new_client: Any, tmp_path: Path) -> None:
+    """The next emulator on the folder has the tags."""
+    with Emulator(data=tmp_path) as emulator:
+        new_client(emulator.endpoint_url).create_stream(StreamName="teas", ShardCount=1, Tags=TAGS)
+    with Emulator(data=tmp_path) as emulator:
+        assert tags_of(new_client(emulator.endpoint_url)) == TAGS

@@ -71,4 +71,9 @@ def table(usage: Usage, region: str) -> Iterator[tuple[str, str, str, str]]:
         price = PRICES[name]
         per = "" if price.per == 1 else f" / {price.per:,.0f}"
         usd = price.usd * factor(region)
-        yield price.unit, f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}", f"${usd:.4g}{per}", f"${cost({name: amount}, region):.4f}"
+        yield (
+            price.unit,
+            f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}",
+            f"${usd:.4g}{per}",
+            f"${cost({name: amount}, region):.4f}",
+        )

@@ -15,7 +15,7 @@ _SECRETS = (
     (re.compile(r"\barn:aws[\w-]*:\S+"), "ARN"),
     (re.compile(r"kinesis-day-[0-9a-f]{12}-[\w.-]+"), "STREAM"),
     (re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{8,}\b"), "KEY"),
-    (re.compile(r"\b\d{12}\b"), "ACCOUNT"),
+    (re.compile(r"(?<!shardId-)\b\d{12}\b"), "ACCOUNT"),
     (re.compile(r"https?://\S+"), "URL"),
 )
 

@@ -18,6 +18,8 @@ from tools.aws.kit import Kit, Sizes, answer, code_of, wait_until
 from tools.aws.prices import GB, put_units
 
 ENTRIES = 500
+RESUBSCRIBE_S = 5.5
+"""A shard can be subscribed to again after 5 s. How long exactly is what a step asks."""
 
 
 def throttles_usage(sizes: Sizes) -> dict[str, float]:
@@ -132,7 +134,7 @@ def run_fan_out(kit: Kit) -> None:
         kit.findings.times(
             name, [time.monotonic() - started_s], f"how long that takes over {transport.value}"
         )
-        time.sleep(5.5)  # the shard can be subscribed to again after 5 s
+        time.sleep(RESUBSCRIBE_S)
     _subscribe_again(kit, consumer, kit.open_shards(stream)[0]["ShardId"])
 
 
@@ -158,6 +160,7 @@ def _subscribe_again(kit: Kit, consumer: str, shard_id: str) -> None:
         "how long a subscription waits for records before it sends an empty event",
     )
     first.close()
+    time.sleep(RESUBSCRIBE_S)
     second = client.subscribe_to_shard(**request)["EventStream"]
     started_s = time.monotonic()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
-from support.paths import ROOT, python_path
+import pytest
+
+from support.paths import ROOT
 from tools.aws.contract_run import ContractRun
 from tools.aws.kit import Kit, Sizes
 
@@ -24,33 +24,12 @@ def usage(sizes: Sizes) -> dict[str, float]:
 
 
 def run(kit: Kit) -> None:
-    """Run the suite, and note each test."""
+    """Run the suite in this process, which ends with the run, and note each test."""
     results = kit.folder / "results.xml"
     chosen = ["-k", kit.sizes.contract] if kit.sizes.contract else []
-    subprocess.run(
-        [
-            *(
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-n0",
-                "-p",
-                "no:cacheprovider",
-                f"--junit-xml={results}",
-            ),
-            *(f"tests/contract/test_{name}.py" for name in FILES),
-            *chosen,
-        ],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "PYTHONPATH": python_path(),
-            **ContractRun(kit.ledger, kit.target).environment(),
-        },
-        stdout=sys.stderr,
-        check=False,
-    )
+    os.environ.update(ContractRun(kit.ledger, kit.target).environment())
+    files = (str(ROOT / "tests" / "contract" / f"test_{name}.py") for name in FILES)
+    pytest.main(["-q", "-n0", "-p", "no:cacheprovider", f"--junit-xml={results}", *chosen, *files])
     if not results.exists():
         raise RuntimeError("pytest wrote no results")
     for case in ET.parse(results).iter("testcase"):  # noqa: S314 # our own file

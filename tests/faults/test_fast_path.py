@@ -238,5 +238,5 @@ def test_certificates_are_checked(
         server.wait_until_left()
     assert server.received[1].is_signed_with(KEYS.secret_key, "https")
     server.certificate = str(other), str(other_key)
-    assert ask(api, server) == (UnavailableError, "SSLError")
+    assert ask(api, server) == (UnavailableError, "CERTIFICATE_VERIFY_FAILED")
     assert len(server.received) == 2

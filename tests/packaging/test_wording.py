@@ -59,8 +59,8 @@ def _text(tree: ast.expr) -> str:
 
 
 VOCABULARIES = {"Python": PLAIN, "a consumer group": GROUPS, "Spark": SPARK, "the command line": COMMANDS}
-OF_SPARK = {"checkpointLocation", "pyFiles"}
-"""What Spark's own options are called. Ours are in the tables."""
+OF_SPARK = {"addPyFile", "checkpointLocation", "pyFiles", "sparkContext"}
+"""What Spark's own options and methods are called. Ours are in the tables."""
 FOR_SPARK = {
     "kinesis_core.aws.permissions": "declares calls for the documentation",
     "kinesis_core.events": "declares events for the documentation",

@@ -43,6 +43,7 @@ class Advice(Enum):
     ADD_PROFILE = "Correct the name, or add the profile."
     USE_ANOTHER_SOURCE = "Give the instance a role, and a container on it a hop limit of 2; or use other credentials than InstanceProfile."
     GIVE_CLASS = "Give the dotted path of a class in a module that Python finds."
+    MOVE_CLASS = "Move the class from the program into a module that Python finds, and give its dotted path."
     CHECK_STS = "Is {sts_endpoint} the endpoint of STS?"
     CHANGE_STS = "Activate STS in the region, or set {sts_endpoint} to the endpoint of another region."
 

@@ -148,7 +148,7 @@ class UserClass:
             raise ProviderClassError(
                 f"The credential provider class '{self.name}' cannot be imported: {self._describe(error)}.",
                 type(error).__name__,
-                advice=Advice.GIVE_CLASS,
+                advice=Advice.MOVE_CLASS if module == "__main__" else Advice.GIVE_CLASS,
             ) from None
 
     def _freeze(self, live: Any) -> dict[str, Any]:

@@ -28,6 +28,7 @@ COMMANDS = Vocabulary(
         ),
         Advice.USE_ANOTHER_SOURCE: "",
         Advice.GIVE_CLASS: "",
+        Advice.MOVE_CLASS: "",
         Advice.USE_JSON: "",
         Advice.INSTALL_CBOR: "",
         Advice.INSTALL_HTTP2: "",

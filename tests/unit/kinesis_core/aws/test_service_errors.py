@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError
+from botocore.exceptions import ClientError, HTTPClientError, NoCredentialsError, SSLError
 
 from kinesis_core.aws.service_errors import translate
 from kinesis_core.errors import ServiceError
@@ -71,3 +71,18 @@ def test_a_place_that_an_error_of_credentials_names_too() -> None:
         "GetRecords", {"stream": "orders"}, CredentialsError("No keys.", stream="mine", role="reader")
     )
     assert error.where == {"stream": "orders", "role": "reader"}
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "advice"),
+    [
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate", "CERTIFICATE_VERIFY_FAILED", True),
+        ("[SSL: WRONG_VERSION_NUMBER] wrong version number", "SSLError", False),
+    ],
+)
+def test_a_certificate_that_is_not_trusted(reason: str, code: str, *, advice: bool) -> None:
+    """The error names the variable for the certificate of a CA. Other failures of TLS have other causes."""
+    error = translate("GetRecords", WHERE, SSLError(endpoint_url="https://127.0.0.1", error=OSError(reason)))
+    assert error.code == code
+    assert reason in str(error)
+    assert ("AWS_CA_BUNDLE" in str(error)) == advice

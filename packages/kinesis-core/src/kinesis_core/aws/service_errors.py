@@ -96,7 +96,13 @@ _ADVICE: Mapping[type[ServiceError], Advice | str] = {
 }
 _ADVICE_ON_SIGNATURES = "Check the secret key, and the clock of the machine that made the call: it must be right to within 5 minutes."
 _ADVICE_ON_OTHER_CODES = "AWS code {code} is not retried. See https://docs.aws.amazon.com/kinesis/latest/APIReference/CommonErrors.html"
+_UNKNOWN_CA = "CERTIFICATE_VERIFY_FAILED"
+"""OpenSSL's code. botocore only says SSLError, which may have other causes."""
 ADVICE_BY_CODE: Mapping[str, Advice | str] = {
+    _UNKNOWN_CA: (
+        "The certificate of the endpoint, or of a proxy, is from an authority (CA) that this machine does not trust. Set AWS_CA_BUNDLE to "
+        "a file with the certificate of the CA, on every machine that makes calls."
+    ),
     "ExpiredTokenException": Advice.RENEW_KEYS,
     "KMSDisabledException": "The stream's KMS key is disabled: enable it, then restart.",
     "KMSNotFoundException": "The stream's KMS key does not exist: restore it, or encrypt the stream with another key.",
@@ -156,8 +162,9 @@ def translate(
     )
     if isinstance(error, boto.ParamValidationError):
         kind = InvalidRequestError
-    code = type(error).__name__
-    return _failed(kind, f"{code}: {safe_message(error)}", code, "", action, where, service)
+    name, message = type(error).__name__, safe_message(error)
+    code = _UNKNOWN_CA if _UNKNOWN_CA in message else name
+    return _failed(kind, f"{name}: {message}", code, "", action, where, service)
 
 
 def not_ready(

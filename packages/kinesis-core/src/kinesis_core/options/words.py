@@ -32,6 +32,10 @@ SPARK = Vocabulary(
         Advice.GIVE_CLASS: (
             "Give the dotted path of a class in a module that driver and executors have (spark.submit.pyFiles)."
         ),
+        Advice.MOVE_CLASS: (
+            "A class of the program or notebook exists only there: other processes make the calls. Move it into a file such as vault.py, call "
+            "spark.sparkContext.addPyFile('vault.py') (or set spark.submit.pyFiles), and give vault.Vault."
+        ),
         Advice.USE_JSON: "Set wireFormat=json.",
         Advice.INSTALL_CBOR: (
             "Run pip install 'kinesis-core[cbor]' on the driver and the executors, or leave wireFormat at json."

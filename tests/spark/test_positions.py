@@ -71,6 +71,14 @@ def test_at_timestamp(spark: SparkSession, old_stream: StreamUnderTest) -> None:
         assert read(spark, old_stream.options(startingPosition=start)) == [b"noon", b"afternoon"]
 
 
+def test_a_duration_before_now(spark: SparkSession, emulator: Emulator, stream: StreamUnderTest) -> None:
+    """A start and an end that are durations count back from the time when Spark plans the read."""
+    for hours in (5, 3, 1):
+        emulator.put(stream.name, f"{hours} hours", arrived_s=time.time() - hours * 3600)
+    options = stream.options(startingPosition="4h ago", endingPosition="PT2H")
+    assert read(spark, options) == [b"3 hours"]
+
+
 @pytest.mark.tests
 def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
     """Each shard starts at its own position, and shards without one at their oldest record."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinesis_cli.ending import UsageError
-from kinesis_cli.moments import parse_ago, parse_end, parse_sample, parse_start
+from kinesis_cli.moments import parse_duration_ms, parse_end, parse_sample, parse_start
 from kinesis_core import AtTimestamp, Latest, TrimHorizon
 
 NOW_MS = 1_790_000_000_000
@@ -20,11 +20,13 @@ NOW_MS = 1_790_000_000_000
         ("250ms", 250),
         ("3S", 3000),
         ("1min", 60_000),
+        ("1h 30m", 5_400_000),
+        ("PT90M", 5_400_000),
     ],
 )
 def test_a_time_ago(text: str, ms: int) -> None:
     """A number with a unit is a time before now."""
-    assert parse_ago(text) == ms
+    assert parse_duration_ms(text) == ms
     assert (
         parse_start(text, "--since", NOW_MS) == parse_end(text, "--until", NOW_MS) == AtTimestamp(NOW_MS - ms)
     )
@@ -33,7 +35,22 @@ def test_a_time_ago(text: str, ms: int) -> None:
 @pytest.mark.parametrize("text", ["10", "m", "-5m", "10 weeks", ""])
 def test_what_is_no_time_ago(text: str) -> None:
     """A number alone could be anything."""
-    assert parse_ago(text) is None
+    assert parse_duration_ms(text) is None
+
+
+def test_dates_and_times_without_a_zone_are_in_utc() -> None:
+    """They mean the same on every machine. A zone that is given counts."""
+    midnight = AtTimestamp(1_769_817_600_000)
+    for text in ("2026-01-31", "2026-01-31T00:00", "2026-01-31 00:00:00Z", "2026-01-31T02:00+02:00"):
+        assert parse_start(text, "--since", NOW_MS) == parse_end(text, "--until", NOW_MS) == midnight
+
+
+def test_durations_with_ago() -> None:
+    """They are read as by the option startingPosition."""
+    for text in ("3h ago", "PT3H", "AT_TIMESTAMP 3h"):
+        assert parse_start(text, "--since", NOW_MS) == AtTimestamp(NOW_MS - 10_800_000)
+    with pytest.raises(UsageError, match=r"--since does not accept '-3h'.*has no sign"):
+        parse_start("-3h", "--since", NOW_MS)
 
 
 def test_more_than_since_1970() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.errors import OptionError
+from kinesis_core.model import AtTimestamp
 from spark_kinesis_source import KinesisDataSource, default_schema
 
 SHARD = "shardId-000000000000"
@@ -40,6 +41,18 @@ def test_a_start_after_the_end_is_refused_before_any_call(options: dict[str, Any
 def test_a_streaming_query_ignores_the_end() -> None:
     """An end before the start has no effect on a streaming query."""
     assert source(startingPosition=TEN, endingPosition=NINE).streamReader(default_schema())
+
+
+def test_a_duration_is_a_time_when_the_reader_is_made() -> None:
+    """So it means the same moment in all plans of a query, and in its checkpoint."""
+    reader = source(startingPosition="3h ago").streamReader(default_schema())
+    assert isinstance(reader.options.starting_position, AtTimestamp)  # type: ignore[attr-defined] # our own
+
+
+def test_durations_in_the_wrong_order_are_refused() -> None:
+    """A read from one hour ago to three hours ago is refused before any call."""
+    with pytest.raises(OptionError, match="is after its end"):
+        source(startingPosition="1h", endingPosition="3h ago").reader(default_schema())
 
 
 def test_a_start_at_the_end_is_accepted() -> None:

@@ -1,8 +1,11 @@
-"""Points in time as people type them: `10m` for ten minutes ago, an ISO 8601 time, `now`, or a position of Kinesis."""
+"""
+Points in time as people type them: `10m` for ten minutes ago, an ISO 8601 time, `now`, or a position of Kinesis.
+
+A date, or a time without a zone, is in UTC: a command that is copied to another machine reads the same records.
+"""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from kinesis_cli.ending import UsageError
@@ -12,9 +15,10 @@ if TYPE_CHECKING:
     from kinesis_core import EndingPosition, StartingPosition
     from kinesis_core.options import Parser
 
-_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)", re.IGNORECASE)
-_MS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-_EXAMPLES = "Examples: 10m (ten minutes ago), 2026-01-31T09:00:00Z"
+_ZONE = "Z"
+_EXAMPLES = (
+    "Examples: 10m (ten minutes ago), 2026-01-31 or 2026-01-31T09:00 (in UTC), 2026-01-31T09:00:00+02:00"
+)
 
 
 def parse_start(text: str, option: str, now_ms: int) -> StartingPosition:
@@ -26,7 +30,9 @@ def parse_start(text: str, option: str, now_ms: int) -> StartingPosition:
     """
     from kinesis_core.options import starting_position
 
-    position: StartingPosition = _parse(text, option, now_ms, starting_position(), "TRIM_HORIZON, LATEST")
+    position: StartingPosition = _parse(
+        text, option, starting_position(lambda: now_ms, _ZONE), "TRIM_HORIZON, LATEST"
+    )
     return position
 
 
@@ -39,7 +45,7 @@ def parse_end(text: str, option: str, now_ms: int) -> EndingPosition:
     """
     from kinesis_core.options import ending_position
 
-    position: EndingPosition = _parse(text, option, now_ms, ending_position(), "now")
+    position: EndingPosition = _parse(text, option, ending_position(lambda: now_ms, _ZONE), "now")
     return position
 
 
@@ -60,14 +66,12 @@ def is_to_come(end: EndingPosition | None, now_ms: int) -> bool:
     return isinstance(end, AtTimestamp) and end.epoch_ms > now_ms
 
 
-def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str) -> Any:
-    from kinesis_core import AtTimestamp, OffsetError
+def _parse(text: str, option: str, parser: Parser[Any], words: str) -> Any:
+    from kinesis_core import OffsetError
     from kinesis_core.options import BadValueError
 
-    if (ago_ms := parse_ago(text)) is not None:
-        return AtTimestamp(max(0, now_ms - ago_ms))
     try:
-        return parser.parse("LATEST" if text.lower() == "now" else text)
+        return parser.parse("LATEST" if text.lower() == "now" else text.strip())
     except BadValueError as error:
         raise UsageError(
             f"{option} does not accept '{text}'. {_EXAMPLES}, {words}. {in_words_of_commands(error.hint)}".rstrip()
@@ -76,10 +80,14 @@ def _parse(text: str, option: str, now_ms: int, parser: Parser[Any], words: str)
         raise UsageError(f"{option} does not accept an offset. {in_words_of_commands(error)}") from error
 
 
-def parse_ago(text: str) -> int | None:
+def parse_duration_ms(text: str) -> int | None:
     """Return the milliseconds that *text* such as `10m` names; None if it is not such a text."""
-    match = _AGO.fullmatch(text.strip())
-    return None if match is None else round(float(match[1]) * _MS[match[2].lower()])
+    from kinesis_core.options import BadValueError, parse_duration
+
+    try:
+        return round(parse_duration(text.strip()) * 1000)
+    except BadValueError:
+        return None
 
 
 _SHORTEST_MS, _LONGEST_MS = 1000, 3_600_000
@@ -92,7 +100,7 @@ def parse_sample(text: str) -> int:
     Raises:
         UsageError: It names none, or is not within 1 s to 1 h.
     """
-    sample_ms = parse_ago(text)
+    sample_ms = parse_duration_ms(text)
     if sample_ms is None or not _SHORTEST_MS <= sample_ms <= _LONGEST_MS:
         raise UsageError(f"--sample is '{text}'. Use a time of 1s to 1h, such as 30s or 5m.")
     return sample_ms

@@ -109,7 +109,7 @@ class ConsumerGroup:
         *credentials*: the default is what botocore finds.
         *wire_format*: the format of GetRecords and GetShardIterator. `WireFormat.CBOR` needs `kinesis-core[cbor]`.
         *start*: where a new group starts: "LATEST", "TRIM_HORIZON", a time in the past such as
-        "AT_TIMESTAMP 2026-01-31T09:00:00Z", or `Latest()`, `TrimHorizon()` or `AtTimestamp(...)` of kinesis_core. A time
+        "AT_TIMESTAMP 2026-01-31T09:00:00Z", a duration before now such as "3h ago", or `Latest()`, `TrimHorizon()` or `AtTimestamp(...)` of kinesis_core. A time
         longer ago than the retention is a `DataLossError` while reading. Later starts continue from the leases.
         *consumer*: the name of a registered consumer, for enhanced fan-out. It is registered if it does not exist, and never
         removed. For a single stream it may be an ARN. All workers of a group must name the same one. By default the worker polls.

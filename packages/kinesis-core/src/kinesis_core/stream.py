@@ -186,6 +186,7 @@ class Stream:
           only later records.
         * "AT_TIMESTAMP 2026-01-31T09:00:00Z" or `AtTimestamp(epoch_ms)`. As *start*: the records that arrived at this time or later.
           As *end*: the records that arrived before this time.
+        * "3h ago", "10m" or "P3DT12H": as long before now, by the clock of Kinesis.
         * '{"shardId-000000000000": {"AFTER": "4966..."}}' or `PerShard({...})`: a record for each shard. With "AFTER", a start
           begins after the record, and an end includes it. With "AT", a start includes the record, and an end does not.
 
@@ -207,8 +208,8 @@ class Stream:
             DataLossError: Records after *start* expired, or may have expired (unless `fail_on_data_loss` of `PlanSettings` is off).
             ServiceError: A call to Kinesis failed after its retries.
         """
-        ending = _parsed(end, ending_position(), Setting.END)
-        starting = start if isinstance(start, Mapping) else _parsed(start, starting_position(), Setting.START)
+        ending = _parsed(end, ending_position(self._api.now_ms), Setting.END)
+        starting = start if isinstance(start, Mapping) else self._start(start)
         started_at = None if isinstance(starting, Mapping) else starting
         if started_at is not None:
             check_times([self._given_name], started_at, ending)
@@ -259,7 +260,10 @@ class Stream:
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
             return Offset.from_json(start)
-        return planner.initial_offset(self._resume(_parsed(start, starting_position(), Setting.START)))
+        return planner.initial_offset(self._resume(self._start(start)))
+
+    def _start(self, start: str | StartingPosition) -> Any:
+        return _parsed(start, starting_position(self._api.now_ms), Setting.START)
 
     def _resume(self, position: StartingPosition) -> StartingPosition:
         if self._open_table is None or isinstance(position, (TrimHorizon, Latest, AtTimestamp)):

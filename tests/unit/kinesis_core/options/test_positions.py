@@ -13,7 +13,7 @@ from kinesis_core.errors import OffsetError
 from kinesis_core.model import After, At, AtTimestamp, Latest, PerShard, PerStream, ShardEnd, TrimHorizon
 from kinesis_core.options import BadValueError, ending_position, starting_position
 from kinesis_core.options.foreign.dates import parse_java_time
-from kinesis_core.options.times import parse_time
+from kinesis_core.options.times import parse_moment, parse_time
 
 NINE_UTC = 1769850000000  # 2026-01-31T09:00:00Z
 SHARD = "shardId-000000000001"
@@ -113,6 +113,115 @@ def test_bad_starts(text: str, hint: str) -> None:
     with pytest.raises(BadValueError) as caught:
         starting_position().parse(text)
     assert caught.value.hint.startswith(hint) or hint in caught.value.hint
+
+
+HOUR_MS = 3_600_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "3h ago",
+            "3h",
+            "3 hours ago",
+            "180m",
+            "2h 60 min",
+            "2h59m60s ago",
+            "PT3H",
+            "pt3h ago",
+            "P0DT2H60M",
+        ),
+        *("AT_TIMESTAMP 3h ago", "0.125d", "3H AGO"),
+    ],
+)
+def test_a_duration_counts_back_from_now(text: str) -> None:
+    """It becomes a time when it is parsed, with or without `ago`, in the forms of units and of ISO 8601."""
+    three_hours_ago = AtTimestamp(NINE_UTC - 3 * HOUR_MS)
+    for parse in (starting_position(lambda: NINE_UTC).parse, ending_position(lambda: NINE_UTC).parse):
+        assert parse(text) == three_hours_ago
+        assert parse(json.dumps({SHARD: text})) == PerShard({SHARD: three_hours_ago})
+        assert parse(json.dumps({SHARD: {"AT_TIMESTAMP": text.removeprefix("AT_TIMESTAMP ")}})) == PerShard(
+            {SHARD: three_hours_ago}
+        )
+        assert parse(json.dumps({"orders": text, "returns": "LATEST"})) == PerStream(
+            {"orders": three_hours_ago, "returns": Latest()}
+        )
+
+
+def test_one_position_has_one_now() -> None:
+    """Two durations in one position count from the same moment, however long parsing takes."""
+    times = iter([NINE_UTC, NINE_UTC + HOUR_MS])
+    position = starting_position(lambda: next(times)).parse('{"orders": "3h", "returns": "3h"}')
+    assert len({position.positions[stream] for stream in ("orders", "returns")}) == 1
+
+
+def test_a_duration_reaches_back_to_1970() -> None:
+    """Kinesis knows no earlier time. What has expired by then is reported as for any other time."""
+    assert starting_position(lambda: NINE_UTC).parse("P99999D") == AtTimestamp(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("-3h", "A duration counts back from now and has no sign: 3h is three hours ago."),
+        ("+3h", "has no sign"),
+        ("-P3D", "has no sign"),
+        ("in 3h", "has no sign"),
+        ("10", "A duration has a unit, as in 10m."),
+        ("10.5", "A duration has a unit, as in 10m."),
+        ("10 ago", "The units are ms, s, m, h and d."),
+        ("3 weeks ago", "The units are ms, s, m, h and d."),
+        ("30m 1h", "Write the largest unit first, and each unit once."),
+        ("1h 1h", "Write the largest unit first, and each unit once."),
+        ("1h 30", "The units are ms, s, m, h and d."),
+        ("P1M", "days, hours, minutes and seconds"),
+        ("P1Y2DT3H", "days, hours, minutes and seconds"),
+        ("P3D4H", "days, hours, minutes and seconds"),
+        ("PT3D", "days, hours, minutes and seconds"),
+        ("3h later", "A duration is 3h or PT3H."),
+        ("3h ago ago", "A duration is 3h or PT3H."),
+    ],
+)
+def test_other_durations_are_refused(text: str, hint: str) -> None:
+    """What is in the future, has no unit, or has a unit of no fixed length is an error that says so."""
+    for parser in (starting_position(), ending_position()):
+        with pytest.raises(BadValueError) as caught:
+            parser.parse(text)
+        assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2026-01-31", NINE_UTC - 9 * HOUR_MS),
+        ("2026-01-31T09:00", NINE_UTC),
+        ("2026-01-31 09:00:00", NINE_UTC),
+        ("2026-01-31T11:00+02:00", NINE_UTC),
+    ],
+)
+def test_a_zone_for_times_without_one(text: str, ms: int) -> None:
+    """A caller may read dates and times without a zone in a zone of its own. A date is its first moment."""
+    for parser in (starting_position(zone="Z"), ending_position(zone="Z")):
+        assert parser.parse(text) == parser.parse(f"AT_TIMESTAMP {text}") == AtTimestamp(ms)
+
+
+@given(
+    parts=st.fixed_dictionaries(
+        {unit: st.integers(0, 500) for unit in ("d", "h", "m", "s")},
+    ).filter(lambda parts: any(parts.values())),
+    ago=st.sampled_from(["", " ago"]),
+    gap=st.sampled_from(["", " "]),
+)
+def test_any_duration(parts: dict[str, int], ago: str, gap: str) -> None:
+    """Units and ISO 8601 name the same moment as Python's timedelta."""
+    seconds = parts["d"] * 86400 + parts["h"] * 3600 + parts["m"] * 60 + parts["s"]
+    units = gap.join(f"{parts[unit]}{gap}{unit}" for unit in ("d", "h", "m", "s") if parts[unit])
+    time = "".join(f"{parts[unit]}{unit.upper()}" for unit in ("h", "m", "s") if parts[unit])
+    date = f"{parts['d']}D" if parts["d"] else ""
+    iso = f"P{date}T{time}" if time else f"P{date}"
+    for text in (units, iso):
+        assert parse_moment(text + ago, NINE_UTC) == NINE_UTC - seconds * 1000
 
 
 @pytest.mark.parametrize("version", [1, 99, None, 1.0, True])

@@ -37,7 +37,8 @@ def copy(
     destination
         The stream to write: its name or ARN.
     since
-        Begin there: `10m` (ten minutes ago), an ISO 8601 time, or `TRIM_HORIZON` (the oldest record).
+        Begin there: `10m` or `PT10M` (ten minutes ago), a date or an ISO 8601 time (in UTC without a zone), or `TRIM_HORIZON`
+        (the oldest record).
     until
         End there: a time as above, or `now`. Default: at the newest record of each shard.
     follow

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from kinesis_cli.completing import completed, stream_names
 from kinesis_cli.connecting import WITH_TABLES, ConnectWithTables
 from kinesis_cli.ending import UsageError
-from kinesis_cli.moments import parse_ago
+from kinesis_cli.moments import parse_duration_ms
 
 
 def leases(
@@ -54,7 +54,7 @@ def leases(
 
     if reset and release is not None:
         raise UsageError("--reset and --release exclude each other.")
-    watch_ms = parse_ago(watch_for)
+    watch_ms = parse_duration_ms(watch_for)
     if watch_ms is None:
         raise UsageError(f"--watch-for is '{watch_for}'. Use a time such as 4s.")
     resets = [parse_reset(text, int(time.time() * 1000)) for text in reset]

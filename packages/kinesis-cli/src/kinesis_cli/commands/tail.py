@@ -41,7 +41,8 @@ def tail(
     last
         Show this many of the last records first: those that arrived last in all shards together.
     since
-        Begin there: `10m` (ten minutes ago), an ISO 8601 time, `TRIM_HORIZON` (the oldest record) or `LATEST`.
+        Begin there: `10m` or `PT10M` (ten minutes ago), a date or an ISO 8601 time (in UTC without a zone), `TRIM_HORIZON` (the
+        oldest record) or `LATEST`.
     until
         End there: a time as above, or `now`.
     follow

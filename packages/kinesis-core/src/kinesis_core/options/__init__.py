@@ -16,6 +16,7 @@ from kinesis_core.options.connection import (
     ignored_region,
     read_connection,
 )
+from kinesis_core.options.durations import parse_duration
 from kinesis_core.options.foreign import (
     GLUE_CONSUMER,
     IGNORED_BY_SINK,
@@ -109,6 +110,7 @@ __all__ = [
     "options_of_new_table",
     "options_of_read",
     "or_none",
+    "parse_duration",
     "read_connection",
     "starting_position",
     "text",

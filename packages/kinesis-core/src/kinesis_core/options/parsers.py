@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import TypeVar
 
 from kinesis_core.model import STREAM_NAME
+from kinesis_core.options.durations import parse_duration, split_quantity
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_credentials.endpoints import BadUrlError, verify_url
 
 V = TypeVar("V")
 
-_QUANTITY = re.compile(r"(\d{1,19}(?:\.\d{1,9})?)\s*([a-z]*)", re.IGNORECASE)
-_SECONDS = {
-    **dict.fromkeys(("us", "microsecond", "microseconds"), Decimal("0.000001")),
-    **dict.fromkeys(("ms", "msec", "milli", "millis", "millisecond", "milliseconds"), Decimal("0.001")),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1)),
-    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), Decimal(60)),
-    **dict.fromkeys(("h", "hr", "hour", "hours"), Decimal(3600)),
-    **dict.fromkeys(("d", "day", "days"), Decimal(86400)),
-}
 _UNIT_NAMES = {"ms": "milliseconds", "s": "seconds"}
 _BYTES = {"": 1, "b": 1} | {
     f"{letter}{suffix}": 1024**power
@@ -84,10 +75,7 @@ def duration(low_s: float, high_s: float, default_unit: str) -> Parser[float]:
     """Return a parser of durations such as `200 ms`, in seconds. A number without a unit counts *default_unit*."""
 
     def parse(text: str) -> float:
-        amount, unit = _split_quantity(text)
-        if (unit or default_unit) not in _SECONDS:
-            raise BadValueError("The units are ms, s, m, h and d.")
-        return _check_range(float(amount * _SECONDS[unit or default_unit]), low_s, high_s)
+        return _check_range(float(parse_duration(text, default_unit)), low_s, high_s)
 
     bounds = f"{show_seconds(low_s)} to {show_seconds(high_s)}"
     domain = f"a duration of {bounds} ({_UNIT_NAMES[default_unit]} when no unit is given)"
@@ -98,7 +86,7 @@ def byte_size() -> Parser[int]:
     """Return a parser of sizes such as `64m` or `20gb`, in bytes. Units are powers of 1024."""
 
     def parse(text: str) -> int:
-        amount, unit = _split_quantity(text)
+        amount, unit = split_quantity(text)
         if unit not in _BYTES:
             raise BadValueError("The units are b, k, m, g and t.")
         return _check_range(int(amount * _BYTES[unit]), 1, None)
@@ -192,13 +180,6 @@ def _check_range(value: N, low: N, high: N | None) -> N:
     if value < low or (high is not None and value > high):
         raise BadValueError()
     return value
-
-
-def _split_quantity(text: str) -> tuple[Decimal, str]:
-    match = _QUANTITY.fullmatch(text)
-    if match is None:
-        raise BadValueError()
-    return Decimal(match[1]), match[2].lower()
 
 
 def _split_list(text: str, check: Callable[[str], object]) -> tuple[str, ...]:

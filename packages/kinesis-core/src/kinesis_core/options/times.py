@@ -1,4 +1,4 @@
-"""Parsers of times, in milliseconds since the epoch. A time without a zone is refused."""
+"""Parsers of times, in milliseconds since the epoch. A time without a zone is refused, unless the caller has one for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from kinesis_core.model import LAST_EPOCH_MS
+from kinesis_core.options.durations import parse_duration
 from kinesis_core.options.option import BadValueError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -13,11 +14,15 @@ _EPOCH_NUMBER = re.compile(r"(\d{1,16})(?:\.(\d{1,9}))?")
 _FIRST_EPOCH_MS = 10**11
 """Smaller numbers are seconds. As milliseconds this is March 1973, as seconds the year 5138."""
 _ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?",
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
     re.IGNORECASE,
 )
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_SIGN = re.compile(r"(?:[+-]|in\s)\s*p?t?\d", re.IGNORECASE)
+_AGO = re.compile(r"\bago$", re.IGNORECASE)
 _OFFSET = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d\d):?(\d\d)?")
 ADD_ZONE = "Add Z or an offset such as +02:00: without a zone the time depends on the machine."
+EXAMPLE = "An example of a time is 2026-01-31T09:00:00Z."
 _ZONE_HOURS = {"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6} | {
     "CST": -6,
     "CDT": -5,
@@ -27,9 +32,27 @@ _ZONE_HOURS = {"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "PST": -8, "PDT": -7, "MST":
 """Java's meaning of these names. Other names are ambiguous."""
 
 
-def parse_time(text: str) -> int:
+def parse_moment(text: str, now_ms: int, zone: str = "") -> int:
+    """
+    Return the time *text*: a time as `parse_time` reads it, or a duration before *now_ms*, with or without `ago` after it.
+
+    A moment before 1970 is 1970: Kinesis knows no earlier one.
+
+    Raises:
+        BadValueError: It is neither.
+    """
+    if _EPOCH_NUMBER.fullmatch(text) or _DATE.match(text):
+        return parse_time(text, zone)
+    if _SIGN.match(text):
+        raise BadValueError("A duration counts back from now and has no sign: 3h is three hours ago.")
+    return max(0, now_ms - round(parse_duration(_AGO.sub("", text).rstrip()) * 1000))
+
+
+def parse_time(text: str, zone: str = "") -> int:
     """
     Return the time *text*: ISO 8601 with Z, UTC or an offset, or seconds or milliseconds since the epoch.
+
+    *zone* is that of a time without one, and of a date, which is its first moment. Without it they are refused.
 
     Raises:
         BadValueError: The text has another form or no zone, or the time is before 1970.
@@ -39,11 +62,11 @@ def parse_time(text: str) -> int:
     match = _ISO.fullmatch(text)
     if match is None:
         raise BadValueError()
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
-    if zone is None:
-        raise BadValueError(ADD_ZONE)
+    year, month, day, hour, minute, second, fraction, own_zone = match.groups()
+    if not (own_zone or zone):
+        raise BadValueError(ADD_ZONE if hour else f"A date needs a time and a zone. {EXAMPLE}")
     numbers = tuple(int(part or 0) for part in (year, month, day, hour, minute, second))
-    return to_epoch_ms(numbers, fraction or "", zone)
+    return to_epoch_ms(numbers, fraction or "", own_zone or zone)
 
 
 def _read_epoch(whole: str, fraction: str | None) -> int:

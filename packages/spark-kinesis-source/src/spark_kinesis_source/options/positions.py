@@ -18,7 +18,9 @@ STARTING_POSITION = POSITIONS.option(
     name="startingPosition",
     meaning=(
         "Where a new query starts. A query with a checkpoint continues from its checkpoint. A time needs Z or an offset: "
-        "`2026-01-31T09:00:00Z`, with or without `AT_TIMESTAMP` before it. If records since that time have expired, or may have "
+        "`2026-01-31T09:00:00Z`, with or without `AT_TIMESTAMP` before it. A duration counts back from now: `3h`, `3h ago`, "
+        "`1h 30m` or `P3DT12H`. It becomes a time when the query starts for the first time, or when Spark plans the batch read. So a "
+        "restart does not move it. Now is the time of the driver. If records since the start have expired, or may have "
         "expired, `failOnDataLoss` decides. JSON gives a position for each shard: "
         '`{"shardId-000000000000": "TRIM_HORIZON", "shardId-000000000001": {"AFTER": "4966..."}}`; a time in a format of '
         'Java: `{"at_timestamp": "01/31/2026 09:00:00 PST", "format": "MM/dd/yyyy HH:mm:ss ZZZ"}`; or a position for each '

@@ -157,10 +157,25 @@ def test_a_slip_leads_to_the_name(table: OptionTable) -> None:
     assert tried > 60
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("maxRecords", "'maxRecordsPerShard' or 'maxRecordsPerTrigger' or 'maxRecordsPerFetch'"),
+        ("arn", "'streamARN' or 'stsRoleArn' or 'consumerARN'"),
+        ("port", "'proxyPort'"),
+        ("ioninterval", ""),
+    ],
+)
+def test_a_part_of_a_name(name: str, options: str) -> None:
+    """Whole words of a name lead to all options that have them. Other parts of a name do not."""
+    said = f"Did you mean {options}?" if options else "No option has a similar name."
+    assert refusal(SOURCE_OPTIONS, name) == f"Unknown option '{name}'. {said}"
+
+
 @pytest.mark.parametrize("table", HALVES.values(), ids=HALVES)
 @pytest.mark.parametrize(
     "name",
-    ["maxRecordsOfRead", "addTimestamp", "emitMetrics", "maxRecordPerCall", "consumerLag"],
+    ["efo", "maxRecordsOfRead", "addTimestamp", "emitMetrics", "maxRecordPerCall", "consumerLag"],
 )
 def test_no_suggestion_of_another_meaning(table: OptionTable, name: str) -> None:
     """A name that only looks a little like another one leads to none."""

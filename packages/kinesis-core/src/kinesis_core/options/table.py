@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from itertools import combinations
 from typing import Any, TypeVar
 
 from attrs import field, frozen
@@ -27,6 +29,7 @@ T = TypeVar("T")
 
 _LOAD_NAMES = ("path", "paths")
 """Spark's names for the arguments of load()."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _LEAST_SIMILARITY = 0.83
 """
 Of a name and the one that it is a misspelling of, where 1 is the same.
@@ -203,12 +206,12 @@ class OptionTable:
         return next((_shown(hint.instead) for hint in self.hints if find_name(name, hint.names)), "")
 
     def _suggest(self, name: str) -> str:
-        """Return the name that *name* is a misspelling of, with its meaning; or the names of options that contain it."""
+        """Return the name that *name* is a misspelling of, with its meaning; or the options whose names have it as words."""
         key = normalise(name)
         described = self._describe_names()
         if nearest := get_close_matches(key, described, n=1, cutoff=_LEAST_SIMILARITY):
             return f"Did you mean {described[nearest[0]]}"
-        longer = [f"'{option.name}'" for option in self.options if key and key in normalise(option.name)]
+        longer = [f"'{option.name}'" for option in self.options if key in _parts(option.name)]
         return f"Did you mean {' or '.join(longer)}?" if longer else "No option has a similar name."
 
     def _describe_names(self) -> dict[str, str]:
@@ -224,6 +227,12 @@ class OptionTable:
             described |= {normalise(name): f"'{name}'? {said}" for name in ignored.names}
         described = {key: text for key, text in described.items() if not key.endswith("*")}
         return described | {key: spelling.described for key, spelling in self._spellings.items()}
+
+
+def _parts(name: str) -> set[str]:
+    """Return the words of *name*, alone and joined with those after them: of `maxRetries` max, retries and maxretries."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    return {"".join(words[start:end]) for start, end in combinations(range(len(words) + 1), 2)}
 
 
 def _shown(markdown: str) -> str:

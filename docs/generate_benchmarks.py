@@ -76,8 +76,9 @@ def _describe(found: Finding) -> str:
 
 
 def _table(group: str, rows: Iterable[Row]) -> str:
+    case, _, other = group.partition(", against ")
     head = [
-        f"| {group} | unit | ours | the other | ratio | target | |",
+        f"| {case} | unit | this project | {other or 'compared with'} | gain | target | |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
     return "\n".join([*head, *map(_line, rows)])
@@ -86,10 +87,14 @@ def _table(group: str, rows: Iterable[Row]) -> str:
 def _line(row: Row) -> str:
     target, result = "", ""
     if row.target is not None:
-        bound = "at most" if row.is_cost else "at least"
-        target, result = f"{bound} {row.target:g}", "met" if row.met else "**missed**"
-    ours, theirs = readable(row.ours), readable(row.theirs)
-    return f"| {row.case} | {row.metric} | {ours} | {theirs} | {row.ratio:.1f} | {target} | {result} |"
+        target, result = f"at least {_gain(row.target, row):.3g}", "met" if row.met else "**missed**"
+    ours, theirs, gain = readable(row.ours), readable(row.theirs), _gain(row.ratio, row)
+    return f"| {row.case} | {row.metric} | {ours} | {theirs} | {gain:.{1 if gain >= 1 else 2}f} | {target} | {result} |"
+
+
+def _gain(ratio: float, row: Row) -> float:
+    """Return *ratio* so that higher is better in all tables of the page."""
+    return 1 / ratio if row.is_cost else ratio
 
 
 def main(wanted: Sequence[str]) -> int:

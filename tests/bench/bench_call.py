@@ -82,7 +82,7 @@ def _call(records: int, size_bytes: int, tls: TlsFiles, target: float | None) ->
             return user_batch(response["Records"])
 
         case = f"{records:,} x {size_bytes:,} B"
-        return compare_batches("call over HTTPS", case, ours, theirs, records, target)
+        return compare_batches("call over HTTPS, against boto3", case, ours, theirs, records, target)
 
 
 def _small_call(action: str, tls: TlsFiles) -> Row:
@@ -90,7 +90,7 @@ def _small_call(action: str, tls: TlsFiles) -> Row:
     with serving(_Always, response(json.dumps(body).encode()), tls=tls) as server:
         api, boto = stream_api(make_client(server.endpoint_url)), make_client(server.endpoint_url)
         ours, theirs = (lambda: our_call(api)), (lambda: their_call(boto))
-        group, metric = "small call over HTTPS", "calls per CPU second"
+        group, metric = "small call over HTTPS, against boto3", "calls per CPU second"
         return measure(group, action, ours, theirs, 1, target=4, metric=metric)
 
 

@@ -93,7 +93,7 @@ def _reading(name: str, stream: CannedStream) -> Iterator[Row]:
         turns = [_turn(kinesis) for _ in range(TURNS)]
     for output in OUTPUTS:
         target = HALF if output in WITH_TARGET else None
-        metric, records = "records/us of CPU, vs. Stream.read", stream.total_rows / 1e6
+        metric, records = "records/µs of CPU, vs. Stream.read", stream.total_rows / 1e6
         rates = [(records / turn[output].cpu_s, records / turn[""].cpu_s) for turn in turns]
         yield Row.of(GROUP, f"{output}, {name}", metric, rates, target)
 

@@ -52,7 +52,9 @@ def _decode(records: int, size_bytes: int, target: float | None) -> Row:
     def theirs() -> pa.RecordBatch:
         return user_batch(parse(body)["Records"])
 
-    return compare_batches("decode", f"{records:,} x {size_bytes:,} B", ours, theirs, records, target)
+    return compare_batches(
+        "decode, against botocore's parser", f"{records:,} x {size_bytes:,} B", ours, theirs, records, target
+    )
 
 
 def _deaggregate(size_bytes: int, target: float | None) -> Row:
@@ -80,7 +82,9 @@ def _deaggregate(size_bytes: int, target: float | None) -> Row:
         )
 
     case = f"user records of {size_bytes:,} B"
-    return compare_batches("de-aggregate", case, ours, theirs, ours().num_rows, target)
+    return compare_batches(
+        "de-aggregate, against `aws_kinesis_agg`", case, ours, theirs, ours().num_rows, target
+    )
 
 
 def page_body(payloads: Iterable[bytes]) -> bytes:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from kinesis_emulator import EmulatorProcess
 from tests.bench.harness import Row, show
 
-GROUP = "Emulator"
+GROUP = "Emulator, against what is asked for"
 PUTS_S = 3.0
 READS = 40
 

@@ -19,7 +19,7 @@ from tests.bench.harness import Finding, Note, Row, show, table
 from tests.bench.one_query import DAEMON, JVM, ROLES
 from tests.support.streams import StreamUnderTest
 
-GROUP = "Fixed cost"
+GROUP = "Fixed cost, against a ready row"
 TURNS = 3
 MODES = {"batch": "a batch read", "stream": "a streaming query, availableNow"}
 PYTHON = (*ROLES.values(), DAEMON)

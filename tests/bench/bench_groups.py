@@ -20,7 +20,7 @@ from tests.support.paths import ROOT, python_path
 RECORDS, RATE_TURNS = 400_000, 5
 HAND_OVER_TURNS = 3
 COUNTED_S = 120.0
-US = "us of CPU per record"
+US = "µs of CPU per record"
 FOLLOW_TARGET = 1.3
 ORDERLY_TARGET_S = 2.0
 SHARDS, WORKERS = 4, 2
@@ -39,7 +39,7 @@ last half. There are {records:,} plain records, and twice as many in aggregates.
 WHY_HAND_OVERS = """\
 Two workers with default settings share a stream of one shard, over DynamoDB Local, on one machine. A record is put every 100 ms. The worker
 that reads the shard ends at a random moment. The time is from then until the other one delivers a record. *The leader is killed*: it reads
-the shard, too. In the other cases of the KCL 3.5.1 and of ours the leader lives on. The KCL 2.7.2 has no leader that assigns leases. Ratios are
+the shard, too. In the other cases of the KCL 3.5.1 and of ours the leader lives on. The KCL 2.7.2 has no leader that assigns leases. Gains are
 of medians of {turns} turns.
 """
 WHY_CALLS = """\

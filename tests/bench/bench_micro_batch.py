@@ -20,7 +20,7 @@ from tests.bench.harness import Finding, Note, Row, show, table
 from tests.bench.sessions import spark_session
 from tests.support.streams import StreamUnderTest
 
-GROUP = "Micro-batch"
+GROUP = "Micro-batch, against the floor"
 SHARDS = 64
 BATCHES = 16
 WARM_UP = 6

@@ -70,7 +70,7 @@ def _encode(size_bytes: int, distinct_keys: int, target: float | None) -> Row:
         if ours() != len(data):
             raise AssertionError("every record must be written")
         case = f"{size_bytes:,} B, {distinct_keys:,} keys"
-        return measure("aggregate", case, ours, theirs, len(data), target)
+        return measure("aggregate, against `aws_kinesis_agg`", case, ours, theirs, len(data), target)
 
 
 def _write(endpoint_url: str, size_bytes: int, target: float | None, connections: int = 1) -> Row:
@@ -100,7 +100,9 @@ def _write(endpoint_url: str, size_bytes: int, target: float | None, connections
         if ours() != len(data):
             raise AssertionError("every record must be written")
         case = f"{size_bytes:,} B" if connections == 1 else f"{size_bytes:,} B, {connections} connections"
-        return measure("write over HTTPS", case, ours, theirs, len(data), target)
+        return measure(
+            "write over HTTPS, against boto3 and `aws_kinesis_agg`", case, ours, theirs, len(data), target
+        )
 
 
 def _rows(size_bytes: int, distinct_keys: int = KEYS) -> tuple[list[bytes], list[str]]:

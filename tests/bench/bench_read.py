@@ -29,7 +29,7 @@ WARM_UP = 1
 SHARDS = 16
 SHARDS_BY_HAND = 2
 """A share of the shards takes the source by hand as long as all of them take ours, so fixed costs have the same weight."""
-US = "us of CPU per record"
+US = "µs of CPU per record"
 
 
 WHY = """\
@@ -208,7 +208,7 @@ def _plot(measured: dict[Case, Measured]) -> Plot:
         name: [(size, found.median(contender)) for size, found in plain.items()]
         for name, contender in (("by hand", "by_hand"), ("ours", "ours"), ("floor", "floor"))
     }
-    return Plot("read", "Reading in Spark", "bytes of a record", "us of CPU per record", lines, "xy")
+    return Plot("read", "Reading in Spark", "bytes of a record", "µs of CPU per record", lines, "xy")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ def _compare(stream: StreamUnderTest, way: str) -> Iterator[Row]:
     for freeze in (True, False):
         ours_s = _time(_loader(stream, freeze), WAYS[way])
         case = f"{way}, heap {'frozen' if freeze else 'not frozen'}"
-        yield Row.of("Spark task", case, "tasks/s", [(TASKS / ours_s, TASKS / empty_s)])
+        yield Row.of(
+            "Spark task, against one without a record", case, "tasks/s", [(TASKS / ours_s, TASKS / empty_s)]
+        )
 
 
 def _load_empty(spark: SparkSession) -> DataFrame:

@@ -94,7 +94,7 @@ def _iterators(api: BotoStreamApi) -> Iterator[str]:
 def steps_table(measured: dict[str, list[float]]) -> str:
     """Return a table with a column for each size."""
     return table(
-        ["us of CPU per record", *measured],
+        ["µs of CPU per record", *measured],
         ([step, *(f"{steps[i]:.2f}" for steps in measured.values())] for i, step in enumerate(STEPS)),
     )
 

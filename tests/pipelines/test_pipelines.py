@@ -193,10 +193,17 @@ def test_killed_while_writing(tmp_path: Path, emulator: Emulator, orders: Stream
 
 
 def test_sql(tmp_path: Path, emulator: Emulator, orders: StreamUnderTest) -> None:
-    """In SQL, STREAM reads a table USING kinesis of the catalog. The second run reads only what is new."""
+    """
+    In SQL, STREAM reads a table USING kinesis of the catalog. The second run reads only what is new.
+
+    A table that must not be reset keeps its rows and its place in the stream when everything is refreshed.
+    """
     pipeline = Pipeline(tmp_path, emulator.endpoint_url, "orders.sql")
     pipeline.sql(TABLE_OF_STREAM)
     for _ in range(2):
         orders.put_numbers(125)
         pipeline.run()
         assert pipeline.received == sorted(orders.payloads)
+    emulator.trim("orders", emulator.shard_ids("orders")[0], 100)
+    pipeline.run("--full-refresh-all")
+    assert pipeline.received == sorted(orders.payloads)

@@ -70,6 +70,7 @@ DECLARED = {
     "awsUseInstanceProfile",
     "freezeWorkerHeap",
     "endingPosition",
+    "filterPushdown",
     "maxRecordsPerShard",
     "minRecordsPerTrigger",
     "maxTriggerDelay",

@@ -6,12 +6,13 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from effects.observed.world import Effect, Observe, Options, World
 from kinesis_core.errors import DataLossError
 from kinesis_core.reading import ReadSettings
 from kinesis_emulator import Fault
+from spark_kinesis_source.batch_reader import FilteringBatchReader
 from spark_kinesis_source.options import SourceOptions
 from spark_kinesis_source.task import ReadTask
 from support.aggregates import aggregate
@@ -108,6 +109,21 @@ def loss(world: World, given: Options) -> object:
         return "stopped"
 
 
+class EqualTo(NamedTuple):
+    """The condition of this name in Spark 4.1 and later."""
+
+    attribute: tuple[str, ...]
+    value: str
+
+
+def rows_of_another_shard(world: World, given: Options) -> object:
+    """Return how many rows the tasks deliver where a condition excludes their shard: Spark drops them later."""
+    reader = batch_reader(fill(world, given))
+    if isinstance(reader, FilteringBatchReader):
+        reader.pushFilters([EqualTo(("shardId",), "another")])
+    return len(payloads(reader, reader.partitions()))
+
+
 def rows_near_expiry(world: World, given: Options) -> object:
     """Return what a start at the oldest record reads of two records, 23 hours and one hour old."""
     options = world.options_of_new_stream(given)
@@ -202,6 +218,7 @@ EFFECTS = {
     "endingPosition": Effect(
         rows_of_read, {"endingPosition": f"AT_TIMESTAMP {HOUR_AGO_S * 1000 + 5}"}, 5, RECORDS
     ),
+    "filterPushdown": Effect(rows_of_another_shard, {"filterPushdown": "true"}, 0, RECORDS),
     "failOnDataLoss": Effect(loss, {"failOnDataLoss": "false"}, [b"kept"], "stopped"),
     "trimHorizonMargin": Effect(
         rows_near_expiry, {"trimHorizonMargin": "2 h"}, [b"new"], [b"old", b"new"], both=FROM_OLDEST

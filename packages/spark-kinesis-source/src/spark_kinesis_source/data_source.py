@@ -69,9 +69,10 @@ class KinesisDataSource(DataSource):
 
     @plain_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
-        from spark_kinesis_source.batch_reader import KinesisBatchReader
+        from spark_kinesis_source.batch_reader import FilteringBatchReader, KinesisBatchReader
 
-        reader = KinesisBatchReader(*self._parse(schema))
+        options, columns = self._parse(schema)
+        reader = (FilteringBatchReader if options.filter_pushdown else KinesisBatchReader)(options, columns)
         forget_archives()
         return reader
 

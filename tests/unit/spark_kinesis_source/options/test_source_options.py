@@ -46,6 +46,7 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
         },
     ),
     ("ending_position", AT_TIME, {"endingPosition": "AT_TIMESTAMP 1769850000"}),
+    ("filter_pushdown", True, {"filterPushdown": "true"}),
     ("read.fail_on_data_loss", False, {"failOnDataLoss": "false", "kinesis.failOnDataLoss": "FALSE"}),
     ("plan.fail_on_data_loss", False, {"failOnDataLoss": "false"}),
     ("plan.trim_horizon_margin_s", 600.0, {"trimHorizonMargin": "10 m"}),

@@ -52,6 +52,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "freezeWorkerHeap": {"freezeWorkerHeap": "false"},
     "startingPosition": {"startingPosition": "TRIM_HORIZON"},
     "endingPosition": {"endingPosition": "AT_TIMESTAMP 1769850000"},
+    "filterPushdown": {"filterPushdown": "true"},
     "failOnDataLoss": {"failOnDataLoss": "false"},
     "trimHorizonMargin": {"trimHorizonMargin": "10 m"},
     "maxRecordsPerShard": {"maxRecordsPerShard": "500"},

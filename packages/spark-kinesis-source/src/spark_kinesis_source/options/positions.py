@@ -41,6 +41,18 @@ ENDING_POSITION = POSITIONS.option(
     parser=ending_position(),
     default=Latest(),
 )
+FILTER_PUSHDOWN = POSITIONS.option(
+    name="filterPushdown",
+    meaning=(
+        "Whether a batch read skips records that the conditions of its query exclude: conditions on "
+        "`approximateArrivalTimestamp`, `shardId` and `streamName`. It needs Spark 4.1 or later, and "
+        "`spark.sql.python.filterPushdown.enabled=true`. Set it only for a frame that one query reads once: Spark 4.1 to 4.3 "
+        "keeps the conditions for later queries over the same frame, which then lack rows without an error. A streaming query "
+        "ignores this option."
+    ),
+    parser=boolean(),
+    default=False,
+)
 FAIL_ON_DATA_LOSS = POSITIONS.option(
     name="failOnDataLoss",
     meaning=(

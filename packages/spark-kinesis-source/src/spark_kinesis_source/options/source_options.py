@@ -71,6 +71,8 @@ class SourceOptions:
     batch_starting_position: StartingPosition
     """Where a batch read starts."""
     ending_position: EndingPosition
+    filter_pushdown: bool
+    """Whether a batch read is narrowed by the conditions of its query."""
     plan: PlanSettings
     planning_threads: int
     has_explicit_limit: bool
@@ -115,6 +117,7 @@ class SourceOptions:
             starting_position=streaming_start,
             batch_starting_position=positions.BATCH_START if start is None else start,
             ending_position=values[positions.ENDING_POSITION],
+            filter_pushdown=values[positions.FILTER_PUSHDOWN],
             plan=_read_plan(values, min_fetch_period_s),
             planning_threads=values[batches.PLANNING_THREADS],
             has_explicit_limit=any(values.is_given(limit) for limit in _LIMITS),

@@ -17,7 +17,7 @@ from kinesis_core.options.option import IgnoredOption, Option, Parser, Unsupport
 CONNECTORS = (AWSLABS, QUBOLE, DATABRICKS, GLUE)
 
 SOURCE_NAMES = names_in(
-    "startingPosition endingPosition failOnDataLoss trimHorizonMargin maxRecordsPerShard "
+    "startingPosition endingPosition filterPushdown failOnDataLoss trimHorizonMargin maxRecordsPerShard "
     "maxBytesPerShard maxRecordsPerTrigger maxBytesPerBatch minRecordsPerTrigger maxTriggerDelay "
     "maxShardSkew shardsPerTask maxPartitions shardDiscoveryInterval planningThreads planBudget "
     "maxRecordsPerFetch minFetchPeriod addIdleTimeBetweenReads idleTimeBetweenReadsInMs "

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attrs import define, field
@@ -81,8 +80,9 @@ class KitUnderTest:
         where = (*urls, "--sts-url", self.target.sts_url, "--region", REGION, "--folder", str(self.folder))
         return [*map(str, where), *more]
 
-    def start(self, *steps: str, budget: str = "2", **more: Any) -> subprocess.Popen[str]:
-        arguments = self.arguments("--yes", "--budget", budget, "--small", "--steps", *steps)
+    def start(self, *steps: str, budget: str = "2", minutes: float = 10) -> subprocess.Popen[str]:
+        limits = ("--budget", budget, "--minutes", str(minutes))
+        arguments = self.arguments("--yes", *limits, "--small", "--steps", *steps)
         return subprocess.Popen(
             [sys.executable, "-m", "tools.aws", *arguments],
             cwd=ROOT,
@@ -91,7 +91,6 @@ class KitUnderTest:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            **more,
         )
 
     def run(self, *steps: str, budget: str = "2") -> tuple[int, str]:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from aws.conftest import KitUnderTest
@@ -148,6 +149,23 @@ def test_a_run_on_slow_and_forgetful_servers(kit: KitUnderTest) -> None:
     check_nothing_is_left(kit)
 
 
+def test_a_step_that_hangs(kit: KitUnderTest) -> None:
+    """At its time limit a step is ended, those after the time of the run are not started, and everything is deleted."""
+    go_on = threading.Event()
+
+    def hold(request: object) -> None:
+        if getattr(request, "action", "") == "GetShardIterator":
+            go_on.wait(PATIENCE_S)
+
+    kit.emulator.settings.fault = hold
+    child = kit.start(*QUICK, minutes=0.1)
+    output, _ = child.communicate(timeout=PATIENCE_S)
+    go_on.set()
+    assert child.returncode == BAD, output
+    assert outcomes(kit) == {"deleted": "timed out", "trimming": "not run"}
+    check_nothing_is_left(kit)
+
+
 def test_a_lost_response_of_a_creation(kit: KitUnderTest) -> None:
     """A stream whose creation was not confirmed is used, and deleted."""
     kit.emulator.settings.fault = FaultScript(Step(Fault(drop_response=True), action="CreateStream", times=1))
@@ -252,6 +270,32 @@ def test_cleaning_a_run_that_goes_on(kit: KitUnderTest, capfd: pytest.CaptureFix
     go_on.set()
     child.communicate(timeout=PATIENCE_S)
     assert child.returncode == GOOD
+    check_nothing_is_left(kit)
+
+
+@pytest.mark.timeout(120)
+def test_a_step_that_outlives_its_run(kit: KitUnderTest) -> None:
+    """After a kill of the run its step ends, whatever it waits for. Until then `clean` is refused."""
+    called, go_on = threading.Event(), threading.Event()
+
+    def hold(request: object) -> None:
+        if getattr(request, "action", "") == "GetShardIterator":
+            called.set()
+            go_on.wait(PATIENCE_S)
+
+    child = kit.start("trimming")
+    kit.emulator.settings.fault = hold
+    assert called.wait(PATIENCE_S)
+    [step] = psutil.Process(child.pid).children()
+    step.suspend()
+    child.kill()
+    child.communicate(timeout=PATIENCE_S)
+    assert kit.clean() == NOTHING_DONE
+    step.resume()
+    wait_for_the_lock(kit)
+    kit.emulator.settings.fault = None
+    go_on.set()
+    assert kit.clean() == GOOD
     check_nothing_is_left(kit)
 
 

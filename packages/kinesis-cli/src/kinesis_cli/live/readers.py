@@ -58,14 +58,13 @@ class Speeds:
     _seen: dict[str, deque[_Seen]] = field(factory=dict, init=False)
 
     def note(self, readers: Iterable[LiveReader]) -> None:
-        """Remember the measurement of each reader. One that was noted before is not noted again."""
+        """Remember the measurement of each reader."""
         for reader in readers:
             if reader.lag_ms is None or reader.measured_ms is None:
                 self._seen.pop(reader.name, None)
                 continue
             seen = self._seen.setdefault(reader.name, deque())
-            if not seen or seen[-1].at_ms < reader.measured_ms:
-                seen.append(_Seen(reader.measured_ms, reader.lag_ms, reader.committed_ms))
+            seen.append(_Seen(reader.measured_ms, reader.lag_ms, reader.committed_ms))
             while seen[0].at_ms < seen[-1].at_ms - LONGEST_MS:
                 seen.popleft()
 

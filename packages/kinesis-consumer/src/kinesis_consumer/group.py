@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ from kinesis_consumer.opening import Opening, connect, parse_start, parse_stream
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.words import in_words_of_groups
 from kinesis_consumer.worker import Arrivals, Callbacks, WorkerThreads
-from kinesis_core import AtTimestamp, Latest, TrimHorizon, WireFormat
+from kinesis_core import AtTimestamp, FanOutSettings, Latest, TrimHorizon, WireFormat
 from kinesis_core.termination import TERMINATION
 from kinesis_credentials import CredentialSpec
 
@@ -87,6 +87,7 @@ class ConsumerGroup:
         wire_format: WireFormat = WireFormat.JSON,
         start: str | AtTimestamp | Latest | TrimHorizon = "LATEST",
         consumer: str | None = None,
+        consumer_tags: Mapping[str, str] | None = None,
         settings: GroupSettings | None = None,
         callbacks: Callbacks | None = None,
         worker: str | None = None,
@@ -113,6 +114,7 @@ class ConsumerGroup:
         longer ago than the retention is a `DataLossError` while reading. Later starts continue from the leases.
         *consumer*: the name of a registered consumer, for enhanced fan-out. It is registered if it does not exist, and never
         removed. For a single stream it may be an ARN. All workers of a group must name the same one. By default the worker polls.
+        *consumer_tags*: the tags of the consumer, if it is registered: `{"team": "orders"}`. One that exists keeps its own.
         *settings*: the settings of this worker. `GroupSettings` says which ones must be equal in all workers.
         *callbacks*: functions that this worker calls when it gains or loses a shard, and with measurements.
         *worker*: a name of up to 255 characters that no other worker of the group has. The default is a new name for each worker.
@@ -136,6 +138,7 @@ class ConsumerGroup:
         verify_consumer(consumer, names)
         verify_table_name("application", application)
         store = parse_store(leases)
+        fan_out = FanOutSettings(consumer_tags=consumer_tags or {})
         verify_kind("settings", "GroupSettings(...)", settings, GroupSettings)
         verify_kind("callbacks", "Callbacks(...)", callbacks, Callbacks)
         opening = Opening(
@@ -145,6 +148,7 @@ class ConsumerGroup:
             settings or GroupSettings(),
             callbacks or Callbacks(),
             consumer,
+            fan_out,
         )
         threads = opening.threads(store, parse_start(start))
         return cls(application, name, threads)

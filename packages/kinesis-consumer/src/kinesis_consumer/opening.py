@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kinesis_consumer.arguments import refused, verify_connection
 from kinesis_consumer.assignment import join
@@ -38,6 +38,7 @@ class Opening:
     callbacks: Callbacks
     consumer: str | None = None
     """The consumer of enhanced fan-out that all workers of the group share; None: they poll."""
+    fan_out: FanOutSettings = field(factory=FanOutSettings)
 
     def threads(self, leases: LeaseStore, initial: InitialPosition) -> WorkerThreads:
         """
@@ -94,9 +95,7 @@ class Opening:
 
         connection = evolve(self.connection, streams=(ref,))
         # Other workers use the consumer, so none of them removes it.
-        found = StreamConsumer.open(
-            connection, summary.arn, self.consumer, True, FanOutSettings(), SteadyClock()
-        )
+        found = StreamConsumer.open(connection, summary.arn, self.consumer, True, self.fan_out, SteadyClock())
         return SubscribedPages(pages, found.subscriptions, SteadyClock())
 
 

@@ -28,6 +28,7 @@ class RegisteredConsumer:
     stream_arn: str
     created_s: int
     active_ms: int
+    tags: dict[str, str] = field(default_factory=dict)
     gone_ms: int | None = None
     """When the deregistered consumer disappears; None while it is registered."""
     subscriptions: dict[str, ShardSubscription] = field(default_factory=dict)
@@ -65,7 +66,9 @@ class RegisteredConsumers:
         """Return the consumer of that name; None if it does not exist or has disappeared."""
         return next((consumer for consumer in self.known(now_ms) if consumer.name == name), None)
 
-    def add(self, name: str, stream_arn: str, now_ms: int, active_ms: int) -> RegisteredConsumer:
+    def add(
+        self, name: str, stream_arn: str, now_ms: int, active_ms: int, tags: dict[str, str]
+    ) -> RegisteredConsumer:
         """
         Register a consumer that becomes active at *active_ms*.
 
@@ -73,7 +76,7 @@ class RegisteredConsumers:
         the same second, because AWS never uses an ARN twice.
         """
         self._last_created_s = max(now_ms // 1000, self._last_created_s + 1)
-        consumer = RegisteredConsumer(name, stream_arn, self._last_created_s, active_ms)
+        consumer = RegisteredConsumer(name, stream_arn, self._last_created_s, active_ms, tags)
         self._by_name[name] = consumer
         return consumer
 

@@ -72,6 +72,7 @@ OPERATIONS: dict[str, Operation] = {
     "ListShards": listing.list_shards,
     "ListStreamConsumers": registration.list_consumers,
     "ListStreams": streams.list_streams,
+    "ListTagsForResource": registration.list_tags,
     "ListTagsForStream": tags.list_tags,
     "MergeShards": resharding.merge_shards,
     "PutRecord": writes.put_record,

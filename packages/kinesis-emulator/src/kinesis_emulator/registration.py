@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from kinesis_emulator.consumers import RegisteredConsumer
@@ -12,6 +13,8 @@ from kinesis_emulator.service import Service
 from kinesis_emulator.store import StoredStream
 
 _PAGE = 100
+_MAX_TAGS = 50
+_TAG = re.compile(r"[\w\s.:/=+\-@]+")
 
 
 def register_consumer(service: Service, request: Request) -> dict[str, Any]:
@@ -20,11 +23,39 @@ def register_consumer(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     rate = service.settings.limits.register_consumer_per_s
     service.admit(request.action, f"account {stream.account_id}", rate)
-    consumer = register(service, stream, name)
+    consumer = register(service, stream, name, _read_tags(request))
     return {"Consumer": {**_facts(consumer, service.now_ms()), "ConsumerStatus": "CREATING"}}
 
 
-def register(service: Service, stream: StoredStream, name: str) -> RegisteredConsumer:
+def _read_tags(request: Request) -> dict[str, str]:
+    """Return the tags of a new consumer, after the checks that AWS makes."""
+    given = request.member("Tags")
+    tags = {key: given.optional_text(key) or "" for key in given.params}
+    if len(tags) > _MAX_TAGS:
+        raise invalid_argument(f"A consumer has at most {_MAX_TAGS} tags.")
+    for key, value in tags.items():
+        if not _TAG.fullmatch(key) or len(key) > 128 or len(value) > 256 or not _TAG.fullmatch(value or "-"):
+            raise invalid_argument(f"The tag {key} has a key or a value that is not allowed.")
+        if key.lower().startswith("aws:"):
+            raise invalid_argument(f"The tag {key} begins with aws:, which is reserved.")
+    return tags
+
+
+def list_tags(service: Service, request: Request) -> dict[str, Any]:
+    """Return the tags of a consumer. Streams have none here."""
+    arn = request.text("ResourceARN")
+    if "/consumer/" not in arn:
+        service.store.get(arn)
+        return {"Tags": []}
+    _, consumer = find_consumer(
+        service, Request(request.action, {"ConsumerARN": arn}, request.region, request.access_key)
+    )
+    return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(consumer.tags.items())]}
+
+
+def register(
+    service: Service, stream: StoredStream, name: str, tags: dict[str, str] | None = None
+) -> RegisteredConsumer:
     """Register a consumer; raise a ResourceInUseException if the stream has one of that name."""
     now_ms = service.now_ms()
     creating = _count_creating(service, stream, now_ms)
@@ -36,7 +67,7 @@ def register(service: Service, stream: StoredStream, name: str) -> RegisteredCon
             )
         _check_quotas(service, stream, now_ms, creating)
         active_ms = now_ms + round(service.settings.consumer_creating_s * 1000)
-        consumer = stream.consumers.add(name, stream.arn, now_ms, active_ms)
+        consumer = stream.consumers.add(name, stream.arn, now_ms, active_ms, tags or {})
         stream.save()
         return consumer
 

@@ -113,7 +113,8 @@ class StoredStream:
                 (shard.records.first, shard.records.freed_peak_ms, shard.trimmed) for shard in self.shards
             ],
             "consumers": [
-                (one.name, one.created_s, one.active_ms, one.gone_ms) for one in self.consumers.every()
+                (one.name, one.created_s, one.active_ms, one.gone_ms, one.tags)
+                for one in self.consumers.every()
             ],
         }
         firsts = [shard.records.first for shard in self.shards]
@@ -135,8 +136,11 @@ class StoredStream:
                 stream.shards[index].append(fragment, size, arrived_ms)
             for shard, (_, _, trimmed) in zip(stream.shards, state["shards"], strict=True):
                 shard.trim_to(trimmed, keep=keep_trimmed)
-        for name, created_s, active_ms, gone_ms in state["consumers"]:
-            stream.consumers.restore(RegisteredConsumer(name, stream.arn, created_s, active_ms, gone_ms))
+        for name, created_s, active_ms, gone_ms, *rest in state["consumers"]:
+            tags = rest[0] if rest else {}  # an earlier release kept none
+            stream.consumers.restore(
+                RegisteredConsumer(name, stream.arn, created_s, active_ms, tags, gone_ms)
+            )
         stream.changed_ms = state["facts"]["changed_ms"]
         stream.folder = folder
         return stream

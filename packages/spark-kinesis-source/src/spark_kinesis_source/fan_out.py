@@ -52,6 +52,7 @@ class QueryConsumers:
                 SystemClock(),
                 register_if_missing=options.register_if_missing,
                 keep=not options.deregister_on_stop,
+                tags=settings.consumer_tags,
             )
             self._found[ref.label] = consumer
             check_permission(subscription_client(connection, ref, consumer.arn, settings.transport))

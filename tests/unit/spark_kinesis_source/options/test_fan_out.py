@@ -50,6 +50,7 @@ VALUES = {
     "registeredConsumerId": "me",
     "registeredConsumerIdType": "name",
     "keepConsumer": "true",
+    "consumerTags": "team=orders",
     "subscribeTimeout": "9",
     "subscribeRetries": "3",
     "fanOutFallback": "false",
@@ -113,6 +114,27 @@ def test_registering(given: dict[str, str], register_if_missing: bool) -> None:
     assert fan_out(**given).register_if_missing is register_if_missing
 
 
+def tagged(tags: dict[str, str]) -> FanOutSettings:
+    return FanOutSettings(consumer_tags=tags)
+
+
+@pytest.mark.parametrize(
+    ("tags", "fault"),
+    [
+        ("team", "A tag has no '='."),
+        ("team=a,team=b", "A key stands there twice."),
+        ("aws:team=a", "The tag 'aws:team' begins with 'aws:', which AWS reserves."),
+        ("team=a;b", "The tag 'team' has the character ';'."),
+    ],
+)
+def test_wrong_tags(tags: str, fault: str) -> None:
+    """Tags that AWS would refuse are refused when the query is loaded."""
+    with pytest.raises(OptionError) as raised:
+        fan_out(consumerTags=tags)
+    assert "consumerTags" in str(raised.value)
+    assert fault in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("given", "settings"),
     [
@@ -122,6 +144,10 @@ def test_registering(given: dict[str, str], register_if_missing: bool) -> None:
         ({"kinesis.subscribeToShard.maxRetries": "3"}, FanOutSettings(retries=3)),
         ({"subscribeRetries": "0"}, FanOutSettings(retries=0)),
         ({"fanOutFallback": "false"}, FanOutSettings(fallback_to_polling=False)),
+        (
+            {"consumerTags": "team=orders, url = a=b,empty="},
+            tagged({"team": "orders", "url": "a=b", "empty": ""}),
+        ),
         ({"fanOutTransport": "http/2"}, FanOutSettings(transport=FanOutTransport.HTTP_2)),
     ],
 )

@@ -175,7 +175,7 @@ def test_a_part_of_a_name(name: str, options: str) -> None:
 @pytest.mark.parametrize("table", HALVES.values(), ids=HALVES)
 @pytest.mark.parametrize(
     "name",
-    ["efo", "maxRecordsOfRead", "addTimestamp", "emitMetrics", "maxRecordPerCall", "consumerLag"],
+    ["efo", "maxRecordsOfRead", "addTimestamp", "emitMetrics", "maxRecordPerCall", "consumerDelay"],
 )
 def test_no_suggestion_of_another_meaning(table: OptionTable, name: str) -> None:
     """A name that only looks a little like another one leads to none."""

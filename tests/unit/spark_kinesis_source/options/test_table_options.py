@@ -80,6 +80,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "registeredConsumerId": {"registeredConsumerId": "other"},
     "registeredConsumerIdType": {"registeredConsumerId": CONSUMER, "registeredConsumerIdType": "ARN"},
     "keepConsumer": {"keepConsumer": "true"},
+    "consumerTags": {"consumerTags": "team=orders"},
     "subscribeTimeout": {"subscribeTimeout": "30 s"},
     "subscribeRetries": {"subscribeRetries": "3"},
     "fanOutFallback": {"fanOutFallback": "false"},

@@ -277,6 +277,13 @@ CALLS = (
     ),
     ApiCall(
         "kinesis",
+        "TagResource",
+        (CONSUMER,),
+        (Use(Purpose.FAN_OUT, DRIVER, "with `consumerTags`, as a part of RegisterStreamConsumer"),),
+        "the call is not made: AWS checks the permission when the consumer is registered",
+    ),
+    ApiCall(
+        "kinesis",
         "DescribeStreamConsumer",
         (CONSUMER, STREAM),
         (Use(Purpose.FAN_OUT, DRIVER, "at the start, and every second until the consumer is ACTIVE"),),

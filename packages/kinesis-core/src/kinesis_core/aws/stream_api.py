@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Protocol
 
 from attrs import frozen
@@ -129,11 +129,12 @@ class ConsumerApi(Protocol):
         """
         ...
 
-    def register_consumer(self, name: str) -> Consumer:
+    def register_consumer(self, name: str, tags: Mapping[str, str] | None = None) -> Consumer:
         """
-        Register *name*; the consumer is CREATING at first. Limit: 5 calls/s per account.
+        Register *name* with *tags*; the consumer is CREATING at first. Limit: 5 calls/s per account.
 
         Raises:
+            OptionError: There are tags, and botocore is too old to send them.
             ResourceInUseError: A consumer of that name exists.
             ThrottledError: The stream has 20 consumers, or 5 are being registered.
         """

@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
+import botocore
 import msgspec
 from attrs import define
 from botocore.client import BaseClient
@@ -25,7 +26,7 @@ from kinesis_core.aws.fast import decode_event
 from kinesis_core.aws.retry import Throttles
 from kinesis_core.aws.service_errors import MALFORMED, malformed, translate
 from kinesis_core.aws.stream_api import Consumer
-from kinesis_core.errors import ServiceError, UnavailableError
+from kinesis_core.errors import OptionError, ServiceError, UnavailableError
 from kinesis_core.model import After, At, Cut, SubscribedPage, TrimHorizon
 
 _CONNECTION = "KinesisCoreConnection"
@@ -186,10 +187,16 @@ class BotoConsumerApi(BotoCaller):
             ),
         )
 
-    def register_consumer(self, name: str) -> Consumer:
+    def register_consumer(self, name: str, tags: Mapping[str, str] | None = None) -> Consumer:
+        tagged = {"Tags": dict(tags)} if tags else {}
+        known = self.client.meta.service_model.operation_model("RegisterStreamConsumer").input_shape.members
+        if tagged and "Tags" not in known:
+            raise OptionError(
+                f"botocore {botocore.__version__} cannot register a consumer with tags. Upgrade boto3, or leave out the tags."
+            )
         return self._ask(
             "RegisterStreamConsumer",
-            lambda: self.client.register_stream_consumer(StreamARN=self.arn, ConsumerName=name),
+            lambda: self.client.register_stream_consumer(StreamARN=self.arn, ConsumerName=name, **tagged),
             lambda response: _consumer(response["Consumer"]),
             Throttles.COUNTED,
             consumer=name,

@@ -68,8 +68,10 @@ from kinesis_core.model.starting_positions import (
     position_in,
 )
 from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, StreamSummary
+from kinesis_core.model.tags import fault_of_tags
 
 __all__ = [
+    "fault_of_tags",
     "After",
     "At",
     "AtTimestamp",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kinesis_core.aws import FanOutTransport
-from kinesis_core.model import MAX_PAGE_RECORDS, SHARD_RATE_BYTES, records_for
+from kinesis_core.errors import OptionError
+from kinesis_core.model import MAX_PAGE_RECORDS, SHARD_RATE_BYTES, fault_of_tags, records_for
 
 UNKNOWN_RECORD_BYTES = 50 * 1024
 """What a record is taken to have before the first one is known: as many as an aggregate of the Kinesis Producer Library."""
@@ -49,3 +51,10 @@ class FanOutSettings:
     retries: int = 10
     """Further subscriptions in a row after one without an event."""
     transport: FanOutTransport = FanOutTransport.HTTP_1_1
+    consumer_tags: Mapping[str, str] = field(factory=dict)
+    """The tags of a consumer that is registered. One that exists keeps its own."""
+
+    @consumer_tags.validator
+    def _check_tags(self, _: object, tags: Mapping[str, str]) -> None:
+        if fault := fault_of_tags(tags):
+            raise OptionError(f"consumer_tags: {fault}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from attrs import define, evolve, field
 
@@ -49,8 +51,8 @@ class Consumers:
             raise self.lost
         return self.consumer
 
-    def register_consumer(self, name: str) -> Consumer:
-        self.calls.append("register")
+    def register_consumer(self, name: str, tags: Mapping[str, str] | None = None) -> Consumer:
+        self.calls.append(f"register with {tags}" if tags else "register")
         if self.error is not None:
             raise self.error
         if self.consumer is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import define
 
 from kinesis_core.aws import Consumer, ConsumerApi, SubscribeApi
@@ -27,11 +29,12 @@ def find_consumer(
     *,
     register_if_missing: bool = True,
     keep: bool = False,
+    tags: Mapping[str, str] | None = None,
 ) -> Consumer:
     """
     Return the consumer once it is ACTIVE.
 
-    With *register_if_missing*, a consumer given by name is registered if it does not exist. After an error, a consumer
+    With *register_if_missing*, a consumer given by name is registered, with *tags*, if it does not exist. After an error, a consumer
     that was registered here is removed because it costs money, unless *keep* is set.
 
     Raises:
@@ -39,7 +42,7 @@ def find_consumer(
         StreamNotFoundError: It does not exist, and is not registered here.
         ServiceError: It can be neither described nor registered.
     """
-    search = _Search(api, name_or_arn, register_if_missing and not name_or_arn.startswith("arn:"))
+    search = _Search(api, name_or_arn, register_if_missing and not name_or_arn.startswith("arn:"), tags)
     try:
         return search.wait(timeout_s, clock)
     except BaseException:
@@ -55,6 +58,7 @@ class _Search:
     api: ConsumerApi
     name: str
     register_if_missing: bool
+    tags: Mapping[str, str] | None
     registered: Consumer | None = None
     """The consumer that the search has registered."""
 
@@ -88,7 +92,7 @@ class _Search:
 
     def _register(self) -> Consumer:
         try:
-            self.registered = self.api.register_consumer(self.name)
+            self.registered = self.api.register_consumer(self.name, *([self.tags] if self.tags else []))
         except (
             ResourceInUseError
         ):  # another query was faster, or DescribeStreamConsumer does not return it yet

@@ -58,7 +58,9 @@ class StreamConsumer:
             )
         ref: StreamRef = connection.streams[0]
         consumers = consumer_client(connection, ref)
-        found = find_consumer(consumers, name_or_arn, settings.timeout_s, clock, keep=keep)
+        found = find_consumer(
+            consumers, name_or_arn, settings.timeout_s, clock, keep=keep, tags=settings.consumer_tags
+        )
         deregister_on_stop = not (is_arn or keep)
         try:
             subscriptions = subscription_client(connection, ref, found.arn, settings.transport)

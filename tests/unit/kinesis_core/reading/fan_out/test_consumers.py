@@ -174,6 +174,23 @@ def test_errors_of_registering_are_raised(error: ServiceError) -> None:
         find(Consumers(error=error))
 
 
+def test_a_stream_with_too_many_consumers() -> None:
+    """The quota is shared with queues, which no list of consumers shows. So the error says it."""
+    refusal = ThrottledError("20 consumers.", "LimitExceededException", "r-1", stream="orders")
+    with pytest.raises(ThrottledError, match="its queues count with them") as raised:
+        find(Consumers(error=refusal))
+    assert raised.value.what.startswith("20 consumers. A stream has at most 20 consumers, or 50")
+    assert (raised.value.code, raised.value.request_id) == ("LimitExceededException", "r-1")
+    assert raised.value.where == {"stream": "orders"}
+
+
+def test_another_throttle_of_registering() -> None:
+    """A throttle of the calls says nothing of queues."""
+    with pytest.raises(ThrottledError) as raised:
+        find(Consumers(error=ThrottledError("too fast", "ThrottlingException")))
+    assert raised.value.what == "too fast"
+
+
 def test_the_permission_check_takes_no_shard() -> None:
     """The permission is checked with a shard that does not exist. The check shows nothing else."""
     subscriptions = Subscriptions(scripted_stream(2))

@@ -8,7 +8,13 @@ from attrs import define
 
 from kinesis_core.aws import Consumer, ConsumerApi, SubscribeApi
 from kinesis_core.clock import Clock
-from kinesis_core.errors import AccessDeniedError, ResourceInUseError, ServiceError, StreamNotFoundError
+from kinesis_core.errors import (
+    AccessDeniedError,
+    ResourceInUseError,
+    ServiceError,
+    StreamNotFoundError,
+    ThrottledError,
+)
 from kinesis_core.model import TrimHorizon
 from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
@@ -17,6 +23,12 @@ log = get_logger("kinesis_core")
 
 FIRST_WAIT_S, MAX_WAIT_S = 0.1, 1.0
 """Waits between two DescribeStreamConsumer calls. AWS needs some seconds to create a consumer, a local server none."""
+_LIMIT = "LimitExceededException"
+_QUOTA = (
+    "A stream has at most 20 consumers, or 50 in the mode On-demand Advantage, and its queues count with them. "
+    "An account registers at most 5 consumers at a time. 'kinesis consumers' lists and removes consumers."
+)
+"""Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_RegisterStreamConsumer.html"""
 _NO_SHARD = "shardId-999999999999"
 """A shard id that no stream has."""
 
@@ -97,6 +109,12 @@ class _Search:
             ResourceInUseError
         ):  # another query was faster, or DescribeStreamConsumer does not return it yet
             return Consumer(self.name, "", "CREATING")
+        except ThrottledError as error:
+            if error.code != _LIMIT:
+                raise
+            raise ThrottledError(
+                f"{error.what} {_QUOTA}", error.code, error.request_id, error.advice, **error.where
+            ) from error
         log.info("consumer.registered", consumer=self.name)
         return self.registered
 

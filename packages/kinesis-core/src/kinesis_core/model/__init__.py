@@ -71,7 +71,6 @@ from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, 
 from kinesis_core.model.tags import fault_of_tags
 
 __all__ = [
-    "fault_of_tags",
     "After",
     "At",
     "AtTimestamp",
@@ -124,6 +123,7 @@ __all__ = [
     "data_bytes",
     "drop_before",
     "entry_sizes",
+    "fault_of_tags",
     "first_gap",
     "first_hole",
     "generations",

@@ -29,6 +29,8 @@ MAY_CONNECT = {
     "kinesis_consumer.worker.threads": {"asyncio"},
     "kinesis_consumer.handling.running": {"asyncio"},
     "kinesis_consumer.waiting": {"asyncio"},
+    # Runs our own commands, which find the names that a shell completes.
+    "kinesis_cli.completing": {"subprocess"},
     # Runs jq in our own file, over pipes.
     "kinesis_cli.records.programs": {"subprocess"},
     # Takes signals in textual's event loop, and opens nothing.

@@ -6,7 +6,8 @@ configurations of its own.
 
 Sources: https://github.com/awslabs/spark-sql-kinesis-connector (README, KinesisOptions), https://github.com/qubole/kinesis-sql
 and https://github.com/roncemer/kinesis-spark-connector (README, KinesisSourceProvider),
-https://docs.databricks.com/connect/streaming/kinesis.html.
+https://docs.databricks.com/connect/streaming/kinesis.html,
+https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kinesis-home.html.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ _PROXY = {
     "kinesis.sink.proxyPassword": "example-secret",
 }
 _QUBOLE_WHERE = {"streamName": "test", "endpointUrl": ENDPOINT, "regionName": "us-east-2"}
+_GLUE_WHERE = {
+    "endpointUrl": ENDPOINT,
+    "streamARN": "arn:aws:kinesis:us-east-2:222222222222:stream/test",
+}
 _DATABRICKS_WHERE = {"streamName": "clicks,views", "region": "us-west-2", "endpoint": ENDPOINT}
 
 SOURCES: dict[str, Configuration] = {
@@ -110,6 +115,36 @@ SOURCES: dict[str, Configuration] = {
         "awsUseInstanceProfile": "true",
         "awsSTSRoleARN": "arn:aws:iam::222222222222:role/reader",
         "awsSTSSessionName": "reader",
+    },
+    "AWS Glue": {
+        **_GLUE_WHERE,
+        "typeOfData": "kinesis",
+        "classification": "json",
+        "delimiter": ",",
+        "inferSchema": "true",
+        "schema": "`id` INT",
+        "avroSchema": "{}",
+        "startingPosition": "2023-04-04T08:00:00Z",
+        "failOnDataLoss": "false",
+        "maxFetchTimeInMs": "1000",
+        "maxFetchRecordsPerShard": "500",
+        "maxRecordPerRead": "5000",
+        "addIdleTimeBetweenReads": "true",
+        "idleTimeBetweenReadsInMs": "500",
+        "describeShardInterval": "2s",
+        "numRetries": "4",
+        "retryIntervalMs": "500",
+        "maxRetryIntervalMs": "5000",
+        "avoidEmptyBatches": "true",
+        "addRecordTimestamp": "true",
+        "emitConsumerLagMetrics": "true",
+        "awsSTSRoleARN": "arn:aws:iam::222222222222:role/reader",
+        "awsSTSSessionName": "glue",
+        "awsSTSEndpoint": "https://sts.example.com",
+    },
+    "AWS Glue, by fan-out": {
+        **_GLUE_WHERE,
+        "fanoutConsumerARN": "arn:aws:kinesis:us-east-2:222222222222:stream/test/consumer/ours:1700000000",
     },
     "Databricks": {
         **_DATABRICKS_WHERE,
@@ -198,4 +233,20 @@ SINKS: dict[str, Configuration] = {
         "kinesis.client.retryIntervalMs": "500",
         "kinesis.client.maxRetryIntervalMs": "5000",
     },
+    "AWS Glue": {
+        **_GLUE_WHERE,
+        "recordMaxBufferedTime": "500",
+        "aggregationEnabled": "false",
+        "aggregationMaxCount": "100",
+        "collectionMaxCount": "100",
+        "collectionMaxSize": "100000",
+        "producerRateLimit": "100",
+        "numRetries": "4",
+        "retryIntervalMs": "500",
+        "maxRetryIntervalMs": "5000",
+        "awsSTSRoleARN": "arn:aws:iam::222222222222:role/writer",
+        "awsSTSSessionName": "glue",
+        "awsSTSEndpoint": "https://sts.example.com",
+    },
+    "AWS Glue, aggregates": {**_GLUE_WHERE, "aggregationMaxSize": "100000"},
 }

@@ -31,10 +31,13 @@ def calls_of_tasks(world: World, given: Options) -> object:
 
 def described(look: Callable[[dict[str, Any]], object]) -> Observe:
     """Observe the first request that describes the consumer."""
+    return _asked("DescribeStreamConsumer", look)
 
+
+def _asked(action: str, look: Callable[[dict[str, Any]], object]) -> Observe:
     def observe(world: World, given: Options) -> object:
         requests = _plan(world, given)
-        return look(next(r.params for r in requests if r.action == "DescribeStreamConsumer"))
+        return look(next(request.params for request in requests if request.action == action))
 
     return observe
 
@@ -105,6 +108,13 @@ EFFECTS = {
         both=FAN_OUT,
     ),
     "keepConsumer": Effect(is_removed, {"keepConsumer": "true"}, False, True, both=FAN_OUT),
+    "consumerTags": Effect(
+        _asked("RegisterStreamConsumer", lambda params: params.get("Tags")),
+        {"consumerTags": "team=data,env=test"},
+        {"team": "data", "env": "test"},
+        None,
+        both=FAN_OUT,
+    ),
     "subscribeTimeout": Effect(
         subscribing(lambda settings: settings.timeout_s), {"subscribeTimeout": "5 s"}, 5.0, 60.0, both=FAN_OUT
     ),

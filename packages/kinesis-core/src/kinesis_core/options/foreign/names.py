@@ -22,7 +22,7 @@ SOURCE_NAMES = names_in(
     "maxShardSkew shardsPerTask maxPartitions shardDiscoveryInterval planningThreads planBudget "
     "maxRecordsPerFetch minFetchPeriod addIdleTimeBetweenReads idleTimeBetweenReadsInMs "
     "maxFetchRate deaggregate consumerType consumerName consumerNamePrefix consumerARN "
-    "registeredConsumerId registeredConsumerIdType keepConsumer subscribeTimeout "
+    "registeredConsumerId registeredConsumerIdType keepConsumer consumerTags subscribeTimeout "
     "subscribeRetries fanOutFallback fanOutTransport metadataCommitterType dynamodbTableName "
     "dynamodbEndpointUrl"
 )

@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from kinesis_emulator import Emulator
+from kinesis_cli.commands.consumers import queue_words
+from kinesis_cli.stream_lines import StreamLine
+from kinesis_core.model import StreamSummary
+from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from support.command_line import CommandLine
 from support.streams import StreamUnderTest, make_client
 
@@ -53,6 +56,25 @@ def test_no_consumers(kinesis: CommandLine, create: Create) -> None:
     stream = create(1)
     ran = kinesis("consumers", stream)
     assert (ran.out, ran.err) == (b"", f"Stream {stream} has no registered consumers.\n")
+
+
+@pytest.mark.parametrize("queues", [None, 0, 1, 30])
+def test_queues_count_as_consumers(queues: int | None) -> None:
+    """A stream with queues has fewer consumers left: their number is shown where botocore has it."""
+    words = queue_words(StreamLine("orders", StreamSummary("orders", "arn", "ACTIVE", 0, 24, queues=queues)))
+    shown = {1: "It also has 1 queue, which the limit", 30: "It also has 30 queues, which the limit"}
+    assert words.startswith(shown[queues]) if queues else not words
+
+
+def test_a_stream_that_may_not_be_described(kinesis: CommandLine) -> None:
+    """Given by its ARN, its consumers are listed all the same, and the queues are said to be unknown."""
+    denied = Step(Fault(code="AccessDeniedException"), "DescribeStreamSummary", times=None)
+    with Emulator(settings=Settings(fault=FaultScript(denied))) as server:
+        server.create_stream("orders", 1)
+        arn = server.register_consumer("orders", "billing").rpartition("/consumer/")[0]
+        ran = kinesis("consumers", arn, "--endpoint-url", server.endpoint_url)
+    assert ran.lines[1].split()[0] == "billing"
+    assert "DescribeStreamSummary ended with AccessDeniedException" in ran.err
 
 
 def test_remove(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

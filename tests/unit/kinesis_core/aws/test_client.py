@@ -26,7 +26,7 @@ from kinesis_core.errors import (
     ThrottledError,
     UnavailableError,
 )
-from kinesis_core.model import After, At, AtTimestamp, Cut, Shard, ShardEnd, TrimHorizon
+from kinesis_core.model import After, At, AtTimestamp, Cut, Shard, ShardEnd, TrimHorizon, WarmThroughput
 from kinesis_credentials import StaticKeys
 from support.canned import REQUEST_ID, Canned
 from support.fake_stream import FakeClock
@@ -206,6 +206,28 @@ def test_only_auto_distributes_records(strategy: str | None, api: BotoStreamApi,
     reported = {} if strategy is None else {"RecordDistributionStrategy": strategy}
     canned.response({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
     assert api.describe().is_auto_distributed == (strategy == "AUTO")
+
+
+@pytest.mark.parametrize(
+    ("reported", "queues", "warm"),
+    [
+        ({}, None, None),
+        ({"QueueCount": 0, "WarmThroughput": {}}, 0, None),
+        ({"QueueCount": 3, "WarmThroughput": {"CurrentMiBps": 4, "TargetMiBps": 8}}, 3, WarmThroughput(4, 8)),
+        ({"WarmThroughput": {"CurrentMiBps": 4}}, None, WarmThroughput(4, 4)),
+    ],
+)
+def test_queues_and_warm_throughput(
+    reported: dict[str, Any],
+    queues: int | None,
+    warm: WarmThroughput | None,
+    api: BotoStreamApi,
+    canned: Canned,
+) -> None:
+    """An older botocore returns neither, and provisioned streams have no warm throughput."""
+    canned.response({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
+    summary = api.describe()
+    assert (summary.queues, summary.warm) == (queues, warm)
 
 
 def test_a_page_is_decoded_by_us(api: BotoStreamApi, canned: Canned) -> None:

@@ -11,11 +11,22 @@ from cyclopts import Parameter
 from kinesis_cli.completing import StreamName, completed, consumer_names
 from kinesis_cli.connecting import DEFAULT, Connect
 from kinesis_cli.ending import CommandError
-from kinesis_cli.output import WholeTable, confirm, new_table, note, show, show_duration, show_json, show_time
+from kinesis_cli.output import (
+    WholeTable,
+    confirm,
+    new_table,
+    note,
+    show,
+    show_duration,
+    show_json,
+    show_number,
+    show_time,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kinesis_cli.stream_lines import StreamLine
     from kinesis_core.aws import Consumer
 
 
@@ -42,6 +53,7 @@ def consumers(
     output
         A table, or an object of JSON for each consumer.
     """
+    from kinesis_cli.stream_lines import describe_line
     from kinesis_core.aws import consumer_client
 
     connection = connect.to(stream)
@@ -60,10 +72,13 @@ def consumers(
     elif output == "json":
         for consumer in known:
             show_json(_json(consumer))
-    elif known:
-        show(WholeTable(_table(known, now_ms)))
     else:
-        note(f"Stream {stream} has no registered consumers.")
+        if known:
+            show(WholeTable(_table(known, now_ms)))
+        else:
+            note(f"Stream {stream} has no registered consumers.")
+        if words := queue_words(describe_line(lambda _: connection, stream)[1]):
+            note(words)
 
 
 _LISTED = 20
@@ -83,6 +98,16 @@ def _find(known: Sequence[Consumer], name_or_arn: str, stream: str) -> Consumer:
     names = ", ".join(consumer.name for consumer in known[:_LISTED])
     others = f"It has {names}." if names else "It has none."
     raise CommandError(f"Stream {stream} has no consumer {name_or_arn}. {others}")
+
+
+def queue_words(line: StreamLine | None) -> str:
+    """Return a sentence on the queues of a stream. Empty: it has none, or the botocore here is too old to know them."""
+    if line is not None and line.summary is None:
+        return f"Whether it has queues is unknown: DescribeStreamSummary ended with {line.problem}."
+    queues = 0 if line is None or line.summary is None else line.summary.queues or 0
+    return (
+        f"It also has {show_number(queues, 'queue')}, which the limit counts as consumers." if queues else ""
+    )
 
 
 _STYLES = {"ACTIVE": "green", "CREATING": "yellow", "DELETING": "yellow"}

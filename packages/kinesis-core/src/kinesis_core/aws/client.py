@@ -29,6 +29,7 @@ from kinesis_core.model import (
     ShardEnd,
     StreamSummary,
     TrimHorizon,
+    WarmThroughput,
 )
 
 _SHARDS_A_PAGE = 10_000
@@ -153,7 +154,16 @@ def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
         key_id=read_optional_text(facts, "KeyId"),
         open_shards=int(facts.get("OpenShardCount", 0)),
         consumers=int(facts.get("ConsumerCount", 0)),
+        queues=int(facts["QueueCount"]) if "QueueCount" in facts else None,
+        warm=_warm_throughput(facts.get("WarmThroughput", {})),
     )
+
+
+def _warm_throughput(facts: Mapping[str, Any]) -> WarmThroughput | None:
+    if "CurrentMiBps" not in facts:
+        return None
+    current = int(facts["CurrentMiBps"])
+    return WarmThroughput(current, int(facts.get("TargetMiBps", current)))
 
 
 def _shard(facts: Mapping[str, Any]) -> Shard:

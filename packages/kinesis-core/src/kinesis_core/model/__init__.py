@@ -67,7 +67,7 @@ from kinesis_core.model.starting_positions import (
     order_error,
     position_in,
 )
-from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, StreamSummary
+from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS, STREAM_NAME, StreamSummary, WarmThroughput
 from kinesis_core.model.tags import fault_of_tags
 
 __all__ = [
@@ -115,6 +115,7 @@ __all__ = [
     "StreamSummary",
     "SubscribedPage",
     "TrimHorizon",
+    "WarmThroughput",
     "WrittenResult",
     "ancestors",
     "begins_inside_aggregates",

@@ -17,6 +17,19 @@ Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_CreateStream
 
 
 @frozen
+class WarmThroughput:
+    """
+    What an on-demand stream accepts at once, before Kinesis scales it by its traffic; in MiB/s of writes.
+
+    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_WarmThroughputObject.html
+    """
+
+    current: int
+    target: int
+    """Where Kinesis is scaling it to. Equal to *current* when it is done."""
+
+
+@frozen
 class StreamSummary:
     """
     The part of DescribeStreamSummary's response that the core needs.
@@ -46,6 +59,10 @@ class StreamSummary:
     """The number of open shards."""
     consumers: int = 0
     """The number of registered consumers, for enhanced fan-out."""
+    queues: int | None = None
+    """The number of its queues, which count with the consumers. None: the botocore here is too old to return it."""
+    warm: WarmThroughput | None = None
+    """Only on-demand streams report one, in an account with MinimumThroughputBillingCommitment."""
 
     @property
     def mode(self) -> str:

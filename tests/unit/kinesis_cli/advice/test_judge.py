@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from attrs import evolve
+
 from kinesis_cli.advice.judge import (
     Fine,
     HotKey,
@@ -12,16 +15,20 @@ from kinesis_cli.advice.judge import (
     Split,
     SplitInTheMiddle,
     TooLittle,
+    WarmUp,
     advise,
 )
 from kinesis_cli.traffic import Sample
-from kinesis_core.model import HASH_KEYS
+from kinesis_core.model import HASH_KEYS, WarmThroughput
 from support.lineages import name
 from support.sampled import by_shard, even_shards, open_shards, sample, summary
 
 ZERO, ONE, TWO, THREE = (name(number) for number in range(4))
 LOW = [(1000, 4500), (2000, 3000), (3000, 1500)]
 """Traffic at three hash keys near the start of all of them, at 900 records/s."""
+
+USED = 900 / 1000 + 1 / 1000
+"""Load of a shard with 900 records a second, and of one with 1."""
 
 
 def judged(
@@ -119,11 +126,43 @@ def test_on_demand() -> None:
     """Of an on-demand stream hot shards and hot keys are named. It is neither split nor merged."""
     hot = sample(900, {"big": 9000}, LOW)
     assert judged(hot, sample(1), is_on_demand=True) == [HotKey(ZERO, 0.9, "big", 1.0, True)]
-    assert judged(sample(900, {"a": 1}, LOW), sample(1), is_on_demand=True) == [LeftToKinesis(ZERO, 0.9)]
+    assert judged(sample(900, {"a": 1}, LOW), sample(1), is_on_demand=True) == [
+        LeftToKinesis(ZERO, 0.9),
+        WarmUp(USED, None, None),
+    ]
     assert judged(sample(50), sample(50), is_on_demand=True) == [Fine()]
 
 
 def test_keys_do_not_matter_where_kinesis_distributes() -> None:
     """With record distribution AUTO no key is blamed."""
     hot = sample(900, {"big": 9000}, LOW)
-    assert judged(hot, sample(1), is_on_demand=True, is_auto=True) == [LeftToKinesis(ZERO, 0.9)]
+    assert judged(hot, sample(1), is_on_demand=True, is_auto=True)[0] == LeftToKinesis(ZERO, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("warm", "wanted"),
+    [
+        (None, None),
+        (WarmThroughput(1, 1), 2),
+        (WarmThroughput(2, 2), None),
+        (WarmThroughput(1, 2), None),
+        (WarmThroughput(2, 1), None),
+    ],
+)
+def test_a_warm_throughput_has_room_for_twice_the_load(
+    warm: WarmThroughput | None, wanted: int | None
+) -> None:
+    """It is advised where the stream has less, and is not being scaled to it."""
+    shards = even_shards(2)
+    facts = evolve(summary(is_on_demand=True), warm=warm)
+    advice = advise(facts, shards, by_shard(shards, sample(900, {"a": 1}, LOW), sample(1)))
+    assert advice == [LeftToKinesis(ZERO, 0.9), WarmUp(USED, warm, wanted)]
+
+
+def test_no_warm_throughput_is_above_the_limit() -> None:
+    """Kinesis scales a stream to 10 GiB/s at most."""
+    shards = even_shards(6000)
+    facts = evolve(summary(is_on_demand=True), warm=WarmThroughput(200, 200))
+    advice = advise(facts, shards, by_shard(shards, *[sample(1000, {"a": 1}, LOW)] * 6000))
+    assert isinstance(advice[-1], WarmUp)
+    assert advice[-1].wanted == 10 * 1024

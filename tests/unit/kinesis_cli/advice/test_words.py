@@ -18,10 +18,12 @@ from kinesis_cli.advice.judge import (
     Split,
     SplitInTheMiddle,
     TooLittle,
+    WarmUp,
 )
 from kinesis_cli.advice.showing import Report
 from kinesis_cli.advice.words import explain
 from kinesis_cli.traffic import show_key
+from kinesis_core.model import WarmThroughput
 from support.sampled import by_shard, even_shards, sample, summary
 
 ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders"
@@ -49,6 +51,12 @@ CALLS = AwsCli(ARN, "eu-west-1")
         ),
         (HotKey("s-0", 0.9, "k", 0.8, False), None),
         (LeftToKinesis("s-0", 0.9), None),
+        (WarmUp(3.2, None, None), None),
+        (WarmUp(3.2, WarmThroughput(10, 10), None), None),
+        (
+            WarmUp(3.2, WarmThroughput(4, 5), 7),
+            "update-stream-warm-throughput {} --warm-throughput-mibps 7",
+        ),
         (TooLittle(3), None),
         (Fine(), None),
     ],
@@ -60,6 +68,17 @@ def test_calls(advice: Recommendation, call: str | None) -> None:
     assert printed == (None if call is None else f"aws kinesis {call.format(where)}")
     assert words.endswith(".")
     assert "%%" not in words
+
+
+def test_a_warm_throughput_on_its_way_is_named() -> None:
+    """The text has what the stream is scaled for, where it is going, and what the sample uses of it."""
+    words, _ = explain(WarmUp(3.21, WarmThroughput(4, 5), 7), CALLS)
+    assert words.startswith(
+        "The stream is scaled for 4 MiB/s of writes, and Kinesis is scaling it to 5 MiB/s."
+    )
+    assert "3.2 MiB/s" in words
+    words, _ = explain(WarmUp(3.21, WarmThroughput(10, 10), None), CALLS)
+    assert "scaling it" not in words
 
 
 def test_calls_go_where_the_command_went() -> None:

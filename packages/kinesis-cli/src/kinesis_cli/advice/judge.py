@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 
 from attrs import frozen
 
 from kinesis_cli.traffic import HOT, Sample
-from kinesis_core.model import Shard, StreamSummary
+from kinesis_core.model import Shard, StreamSummary, WarmThroughput
 
 
 @frozen
@@ -66,6 +66,18 @@ class LeftToKinesis:
 
 
 @frozen
+class WarmUp:
+    """Before a peak that is expected, scale an on-demand stream by hand. Its shards are busy, and none by one key."""
+
+    used_mib_s: float
+    """Of the capacity of shards, where many small records use as much as few large ones."""
+    warm: WarmThroughput | None
+    """What the stream is scaled to; None if it reports nothing."""
+    wanted: int | None
+    """A warm throughput that leaves room for twice the sampled traffic. None: it has one, or reports none."""
+
+
+@frozen
 class Merge:
     """Merge two adjacent shards that have little to do."""
 
@@ -85,7 +97,7 @@ class Scale:
     """The mean of all shards."""
 
 
-Recommendation = TooLittle | Fine | Split | SplitInTheMiddle | HotKey | LeftToKinesis | Merge | Scale
+Recommendation = TooLittle | Fine | Split | SplitInTheMiddle | HotKey | LeftToKinesis | WarmUp | Merge | Scale
 
 
 Weight = tuple[int, float]
@@ -139,6 +151,10 @@ MERGE_BELOW = 0.4
 COLD = 0.2
 GOAL = 0.6
 """The load that a new number of shards aims at."""
+ROOM = 2
+"""How much more than the sampled traffic a warm throughput leaves room for."""
+MAX_WARM_MIB_S = 10 * 1024
+"""10 GiB/s. Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateStreamWarmThroughput.html"""
 EVEN = 1.5
 """Shards are equally busy, or equally large, if the largest has at most this much more than the mean, and the least not less."""
 
@@ -157,6 +173,8 @@ def advise(
         return [TooLittle(records)]
     if summary.is_on_demand:
         advice = [_on_demand(shard, samples[shard.shard_id], summary) for shard in hot]
+        if any(isinstance(one, LeftToKinesis) for one in advice):
+            advice.append(_warm_up(summary, samples.values()))
         return advice or [Fine()]
     split = [one for shard in hot for one in _provisioned(shard, samples[shard.shard_id])]
     hot_keys = [one for one in split if isinstance(one, HotKey)]
@@ -170,6 +188,13 @@ def advise(
 def _on_demand(shard: Shard, sample: Sample, summary: StreamSummary) -> Recommendation:
     key = None if summary.is_auto_distributed else _hot_key(shard, sample, is_on_demand=True)
     return key or LeftToKinesis(shard.shard_id, sample.load)
+
+
+def _warm_up(summary: StreamSummary, samples: Iterable[Sample]) -> WarmUp:
+    used = sum(sample.load for sample in samples)  # a shard accepts 1 MiB/s
+    room = min(ceil(ROOM * used), MAX_WARM_MIB_S)
+    is_cold = summary.warm is not None and room > max(summary.warm.current, summary.warm.target)
+    return WarmUp(used, summary.warm, room if is_cold else None)
 
 
 def _provisioned(shard: Shard, sample: Sample) -> list[Recommendation]:

@@ -16,6 +16,7 @@ from kinesis_cli.advice.judge import (
     Split,
     SplitInTheMiddle,
     TooLittle,
+    WarmUp,
 )
 from kinesis_cli.output import show_count
 from kinesis_cli.traffic import show_key
@@ -49,6 +50,10 @@ class AwsCli:
         return self._call(
             "update-shard-count", "--target-shard-count", str(target), "--scaling-type", "UNIFORM_SCALING"
         )
+
+    def warm_up(self, mib_s: int) -> str:
+        """Return the call that scales an on-demand stream ahead of its traffic."""
+        return self._call("update-stream-warm-throughput", "--warm-throughput-mibps", str(mib_s))
 
     def _call(self, action: str, *arguments: str) -> str:
         options = ["--stream-arn", self.arn, "--region", self.region, *arguments]
@@ -87,6 +92,8 @@ def explain(advice: Recommendation, calls: AwsCli) -> tuple[str, str | None]:
                 f"{shard_id} is hot: {load:.0%} of what a shard accepts. The stream is on-demand: Kinesis splits its "
                 "shards by itself, up to twice the highest traffic of the last 30 days."
             ), None
+        case WarmUp():
+            return _explain_warm_up(advice), None if advice.wanted is None else calls.warm_up(advice.wanted)
         case Merge(shard_id, adjacent_id, load):
             return (
                 f"{shard_id} and {adjacent_id} are adjacent and use {load:.0%} of one shard together. Merge them, "
@@ -98,6 +105,22 @@ def explain(advice: Recommendation, calls: AwsCli) -> tuple[str, str | None]:
                 f"All {show_count(shards)} shards are equally {kind}, with a load of {load:.0%} on average. "
                 f"Change their number to {show_count(target)}. Kinesis at most doubles or halves it at once."
             ), calls.scale(target)
+
+
+def _explain_warm_up(advice: WarmUp) -> str:
+    warm, used = advice.warm, f"The sample uses {advice.used_mib_s:.1f} MiB/s of capacity."
+    if warm is None:
+        return (
+            "A warm throughput prepares an on-demand stream for a peak that you expect. The stream reports none: it needs an "
+            f"account with MinimumThroughputBillingCommitment, and a recent botocore to show it. {used}"
+        )
+    scaling = "" if warm.target == warm.current else f", and Kinesis is scaling it to {warm.target:,} MiB/s"
+    scaled = f"The stream is scaled for {warm.current:,} MiB/s of writes{scaling}. {used}"
+    if advice.wanted is None:
+        return (
+            f"{scaled} So a higher warm throughput would not help: the traffic is not spread over the shards."
+        )
+    return f"{scaled} Before a peak that you expect, raise the warm throughput. Kinesis needs some minutes for it."
 
 
 def _explain_key(advice: HotKey) -> str:

@@ -3,7 +3,7 @@ Adds to a built site what Zensical leaves out: `python -m docs.finish_site .nox/
 
 * A Markdown twin of each page: `howto/deploy.md` beside `howto/deploy/`, so links between pages and to pictures stay as they are.
 * `llms.txt`: all twins, by the sections of the menu.
-* In the search, full names of the Python API: headings of pages that begin with the same word come first.
+* In the search, members of the Python API under the names of their classes: headings of pages that have the same words come first.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ DOCS = ROOT / "docs"
 _FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 _FOR_PROGRAMS = re.compile(r'^(<!-- .* -->|<p class="on-github">.*</p>)\n\n?', re.MULTILINE)
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
+_MEMBER = re.compile(r"(.*?\.[A-Z]\w*[a-z]\w*)\.(.+)")
 _DIRECTIVE = re.compile(r"^::: ", re.MULTILINE)
 
 
@@ -117,11 +118,14 @@ def _pages(nav: Any) -> Iterator[str]:
 
 
 def qualify(index: dict[str, Any]) -> None:
-    """Give names of the Python API in the *index* of the search in full, such as `kinesis_consumer.ConsumerGroup.lag`."""
+    """Title members of the Python API in the *index* of the search by package and class, and begin their text with their name."""
     for item in index["items"]:
         page, _, name = item["location"].partition("#")
         if page.startswith("reference/python/") and "." in name:
             item["title"] = name
+            if member := _MEMBER.fullmatch(name):
+                item["title"] = member[1]
+                item["text"] = f"<p>{member[2]}</p>{item['text']}"
 
 
 def finish(site: Path) -> None:

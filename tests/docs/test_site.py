@@ -164,17 +164,25 @@ def test_list_of_twins_has_the_sections_of_the_menu() -> None:
     )
 
 
-def test_search_has_full_names_of_the_python_api() -> None:
-    """So a search for a word finds the headings of pages that begin with it before attributes of that name."""
+def test_search_has_members_of_the_python_api_in_texts() -> None:
+    """So a search for a word finds the headings of pages that have it before attributes of that name, and classes by their names."""
     index = {
         "items": [
-            {"location": "reference/python/core/#core.Group.lag", "title": "lag"},
-            {"location": "reference/python/core/#errors", "title": "Errors"},
-            {"location": "concepts/#lag", "title": "Lag"},
+            {"location": "reference/python/core/#core.state.Group.lag", "title": "lag", "text": "A"},
+            {"location": "reference/python/core/#core.Group", "title": "Group", "text": "B"},
+            {"location": "reference/python/core/#core.state.LAG", "title": "LAG", "text": "C"},
+            {"location": "reference/python/core/#errors", "title": "Errors", "text": "D"},
+            {"location": "concepts/#lag", "title": "Lag", "text": "E"},
         ]
     }
     qualify(index)
-    assert [item["title"] for item in index["items"]] == ["core.Group.lag", "Errors", "Lag"]
+    assert [(item["title"], item["text"]) for item in index["items"]] == [
+        ("core.state.Group", "<p>lag</p>A"),
+        ("core.Group", "B"),
+        ("core.state.LAG", "C"),
+        ("Errors", "D"),
+        ("Lag", "E"),
+    ]
 
 
 def test_every_option_has_an_anchor() -> None:

@@ -149,7 +149,7 @@ The attributes of a lease that the KCL knows, with their types in DynamoDB.
 
 Source: DynamoDBLeaseSerializer and DynamoDBMultiStreamLeaseSerializer in github.com/awslabs/amazon-kinesis-client
 """
-_IGNORED = {"streamIdentifier": "S"}
+_IGNORED = {"streamIdentifier": "S", "committedAt": "S"}
 """Attributes of this project in leases that a query publishes. The KCL ignores what it does not know, and keeps it."""
 
 

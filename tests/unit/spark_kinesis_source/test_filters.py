@@ -67,6 +67,16 @@ def test_zones_are_instants() -> None:
     assert read_filters([a_filter("LessThan", TIME, nine.replace(tzinfo=None))]) == Wanted()
 
 
+@pytest.mark.parametrize("kind", ["LessThan", "LessThanOrEqual", "GreaterThan", "EqualTo", "In"])
+@pytest.mark.parametrize("end", [datetime.min, datetime.max])
+def test_the_ends_of_time(kind: str, end: datetime) -> None:
+    """Tables have 9999-12-31 23:59:59.999999 for "never": no condition is too early or too late."""
+    moment = end.replace(tzinfo=timezone.utc)
+    wanted = read_filters([a_filter(kind, TIME, (moment,) if kind == "In" else moment)])
+    assert wanted.start(Latest(), 0, NOW_MS) == Latest()
+    assert wanted.end(PerShard({"a": Latest()}), NOW_MS) == PerShard({"a": Latest()})
+
+
 def test_shards_and_streams() -> None:
     """Values of several conditions are those that all of them have; a null is equal to nothing."""
     found = read_filters(

@@ -20,7 +20,7 @@ from kinesis_core.model import (
 from kinesis_core.shards import MARGIN_MS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MILLISECOND, _MICROSECOND = timedelta(milliseconds=1), timedelta(microseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 @frozen
@@ -131,24 +131,25 @@ def _narrow_time(wanted: Wanted, kind: str, each: Any) -> Wanted:
         return evolve(wanted, shards=frozenset())
     since = until = None
     if not kind.startswith("Less"):
-        since = _ms_at_or_after(min(values) + (_MICROSECOND if kind == "GreaterThan" else timedelta()))
+        since = _ms_at_or_after(min(values), 1 if kind == "GreaterThan" else 0)
     if not kind.startswith("Greater"):
-        until = _ms_at_or_after(max(values) + (timedelta() if kind == "LessThan" else _MICROSECOND))
+        until = _ms_at_or_after(max(values), 0 if kind == "LessThan" else 1)
     return evolve(
         wanted,
-        since_ms=_later(max, wanted.since_ms, since),
-        until_ms=_later(min, wanted.until_ms, until),
+        since_ms=_combined(max, wanted.since_ms, since),
+        until_ms=_combined(min, wanted.until_ms, until),
     )
 
 
-def _later(choose: Callable[[int, int], int], known: int | None, other: int | None) -> int | None:
+def _combined(choose: Callable[[int, int], int], known: int | None, other: int | None) -> int | None:
     if known is None or other is None:
         return other if known is None else known
     return choose(known, other)
 
 
-def _ms_at_or_after(moment: datetime) -> int:
-    return -((_EPOCH - moment) // _MILLISECOND)
+def _ms_at_or_after(moment: datetime, more_us: int) -> int:
+    """Return the first whole millisecond that is not before *moment* and *more_us* after it, which may be in the year 10000."""
+    return -(-((moment - _EPOCH) // _MICROSECOND + more_us) // 1000)
 
 
 def _each(position: Any, change: Callable[[Any], Any]) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kinesis_emulator import Emulator
 
 TAGS = {"team": "tea", "stage": ""}
@@ -39,6 +41,30 @@ def test_tags_that_are_refused(client: Any, refusal: Any) -> None:
     add = client.add_tags_to_stream
     assert refusal(add, StreamName="teas", Tags={"more": ""})[0] == "LimitExceededException"
     assert refusal(client.list_tags_for_stream, StreamName="nowhere")[0] == "ResourceNotFoundException"
+
+
+def test_tags_of_a_resource(client: Any) -> None:
+    """ListTagsForResource has the tags of a stream, too."""
+    client.create_stream(StreamName="teas", ShardCount=1, Tags=TAGS)
+    arn = client.describe_stream_summary(StreamName="teas")["StreamDescriptionSummary"]["StreamARN"]
+    listed = client.list_tags_for_resource(ResourceARN=arn)["Tags"]
+    assert {tag["Key"]: tag["Value"] for tag in listed} == TAGS
+
+
+@pytest.mark.parametrize("tags", [{"aws:team": "x"}, {"team?": "x"}, {"team": "a,b"}])
+def test_tags_that_aws_refuses(tags: dict[str, str], client: Any, refusal: Any) -> None:
+    """Streams and consumers have the same rules."""
+    client.create_stream(StreamName="teas", ShardCount=1)
+    arn = client.describe_stream_summary(StreamName="teas")["StreamDescriptionSummary"]["StreamARN"]
+    register = client.register_stream_consumer
+    assert (
+        refusal(client.create_stream, StreamName="more", ShardCount=1, Tags=tags)[0]
+        == "InvalidArgumentException"
+    )
+    assert refusal(client.add_tags_to_stream, StreamName="teas", Tags=tags)[0] == "InvalidArgumentException"
+    assert (
+        refusal(register, StreamARN=arn, ConsumerName="billing", Tags=tags)[0] == "InvalidArgumentException"
+    )
 
 
 def test_tags_are_kept_in_a_folder(new_client: Any, tmp_path: Path) -> None:

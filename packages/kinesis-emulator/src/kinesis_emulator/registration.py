@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from kinesis_emulator.consumers import RegisteredConsumer
@@ -11,10 +10,9 @@ from kinesis_emulator.iterators import decode_token, encode_token
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.store import StoredStream
+from kinesis_emulator.tags import read_tags, show_tags
 
 _PAGE = 100
-_MAX_TAGS = 50
-_TAG = re.compile(r"[\w\s.:/=+\-@]+")
 
 
 def register_consumer(service: Service, request: Request) -> dict[str, Any]:
@@ -23,34 +21,20 @@ def register_consumer(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     rate = service.settings.limits.register_consumer_per_s
     service.admit(request.action, f"account {stream.account_id}", rate)
-    consumer = register(service, stream, name, _read_tags(request))
+    consumer = register(service, stream, name, read_tags(request, "consumer"))
     return {"Consumer": {**_facts(consumer, service.now_ms()), "ConsumerStatus": "CREATING"}}
 
 
-def _read_tags(request: Request) -> dict[str, str]:
-    """Return the tags of a new consumer, after the checks that AWS makes."""
-    given = request.member("Tags")
-    tags = {key: given.optional_text(key) or "" for key in given.params}
-    if len(tags) > _MAX_TAGS:
-        raise invalid_argument(f"A consumer has at most {_MAX_TAGS} tags.")
-    for key, value in tags.items():
-        if not _TAG.fullmatch(key) or len(key) > 128 or len(value) > 256 or not _TAG.fullmatch(value or "-"):
-            raise invalid_argument(f"The tag {key} has a key or a value that is not allowed.")
-        if key.lower().startswith("aws:"):
-            raise invalid_argument(f"The tag {key} begins with aws:, which is reserved.")
-    return tags
-
-
 def list_tags(service: Service, request: Request) -> dict[str, Any]:
-    """Return the tags of a consumer. Streams have none here."""
+    """Return the tags of a stream or of a consumer."""
     arn = request.text("ResourceARN")
-    if "/consumer/" not in arn:
-        service.store.get(arn)
-        return {"Tags": []}
-    _, consumer = find_consumer(
-        service, Request(request.action, {"ConsumerARN": arn}, request.region, request.access_key)
-    )
-    return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(consumer.tags.items())]}
+    if "/consumer/" in arn:
+        asked = Request(request.action, {"ConsumerARN": arn}, request.region, request.access_key)
+        _, consumer = find_consumer(service, asked)
+        return {"Tags": show_tags(consumer.tags)}
+    stream = service.store.get(arn)
+    with stream.lock:
+        return {"Tags": show_tags(stream.tags)}
 
 
 def register(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from kinesis_emulator.errors import AwsError, invalid_argument
@@ -9,20 +11,26 @@ from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 
 _MOST = 50
-_KEY_LENGTH, _VALUE_LENGTH = 128, 256
+_KEY, _VALUE = re.compile(r"[\w\s.:/=+\-@]{1,128}"), re.compile(r"[\w\s.:/=+\-@]{0,256}")
+"""Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_TagResource.html"""
 
 
-def read_tags(request: Request) -> dict[str, str]:
-    """Return the parameter `Tags` of *request*; nothing if it has none."""
-    tags = request.member("Tags").params
-    for key, value in tags.items():
-        if not (isinstance(value, str) and 1 <= len(key) <= _KEY_LENGTH and len(value) <= _VALUE_LENGTH):
-            raise invalid_argument(
-                f"A tag has a key of 1 to {_KEY_LENGTH} characters and a value of up to {_VALUE_LENGTH} characters."
-            )
+def read_tags(request: Request, owner: str = "stream") -> dict[str, str]:
+    """Return the parameter `Tags` of *request*, after the checks that AWS makes; nothing if it has none."""
+    given = request.member("Tags")
+    tags = {key: given.optional_text(key) or "" for key in given.params}
     if len(tags) > _MOST:
-        raise invalid_argument(f"A stream has at most {_MOST} tags.")
-    return dict(tags)
+        raise invalid_argument(f"A {owner} has at most {_MOST} tags.")
+    for key, value in tags.items():
+        if not (_KEY.fullmatch(key) and _VALUE.fullmatch(value)):
+            raise invalid_argument(f"The tag {key} has a key or a value that is not allowed.")
+        if key.lower().startswith("aws:"):
+            raise invalid_argument(f"The tag {key} begins with aws:, which is reserved.")
+    return tags
+
+
+def show_tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
 
 
 def add_tags(service: Service, request: Request) -> None:
@@ -39,7 +47,7 @@ def list_tags(service: Service, request: Request) -> dict[str, Any]:
     after = request.optional_text("ExclusiveStartTagKey") or ""
     stream = service.find_stream(request)
     with stream.lock:
-        tags = [{"Key": key, "Value": value} for key, value in sorted(stream.tags.items()) if key > after]
+        tags = [tag for tag in show_tags(stream.tags) if tag["Key"] > after]
     return {"Tags": tags[:limit], "HasMoreTags": len(tags) > limit}
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from kinesis_cli.commands.consumers import queue_words
-from kinesis_cli.stream_lines import StreamLine
 from kinesis_core.model import StreamSummary
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from support.command_line import CommandLine
@@ -61,7 +60,7 @@ def test_no_consumers(kinesis: CommandLine, create: Create) -> None:
 @pytest.mark.parametrize("queues", [None, 0, 1, 30])
 def test_queues_count_as_consumers(queues: int | None) -> None:
     """A stream with queues has fewer consumers left: their number is shown where botocore has it."""
-    words = queue_words(StreamLine("orders", StreamSummary("orders", "arn", "ACTIVE", 0, 24, queues=queues)))
+    words = queue_words(StreamSummary("orders", "arn", "ACTIVE", 0, 24, queues=queues))
     shown = {1: "It also has 1 queue, which the limit", 30: "It also has 30 queues, which the limit"}
     assert words.startswith(shown[queues]) if queues else not words
 

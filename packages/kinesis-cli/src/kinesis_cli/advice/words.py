@@ -117,9 +117,7 @@ def _explain_warm_up(advice: WarmUp) -> str:
     scaling = "" if warm.target == warm.current else f", and Kinesis is scaling it to {warm.target:,} MiB/s"
     scaled = f"The stream is scaled for {warm.current:,} MiB/s of writes{scaling}. {used}"
     if advice.wanted is None:
-        return (
-            f"{scaled} So a higher warm throughput would not help: the traffic is not spread over the shards."
-        )
+        return f"{scaled} That leaves room for twice as much, or is the most that Kinesis accepts. So the traffic is not spread over the shards."
     return f"{scaled} Before a peak that you expect, raise the warm throughput. Kinesis needs some minutes for it."
 
 

@@ -26,8 +26,8 @@ from kinesis_cli.output import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kinesis_cli.stream_lines import StreamLine
     from kinesis_core.aws import Consumer
+    from kinesis_core.model import StreamSummary
 
 
 def consumers(
@@ -53,8 +53,8 @@ def consumers(
     output
         A table, or an object of JSON for each consumer.
     """
-    from kinesis_cli.stream_lines import describe_line
-    from kinesis_core.aws import consumer_client
+    from kinesis_core import ServiceError
+    from kinesis_core.aws import consumer_client, stream_client
 
     connection = connect.to(stream)
     api = consumer_client(connection, connection.streams[0])
@@ -77,7 +77,11 @@ def consumers(
             show(WholeTable(_table(known, now_ms)))
         else:
             note(f"Stream {stream} has no registered consumers.")
-        if words := queue_words(describe_line(lambda _: connection, stream)[1]):
+        try:
+            words = queue_words(stream_client(connection, connection.streams[0]).describe(in_any_state=True))
+        except ServiceError as error:  # the list above is whole without it
+            words = f"Whether it has queues is unknown: DescribeStreamSummary ended with {error.code}."
+        if words:
             note(words)
 
 
@@ -100,14 +104,11 @@ def _find(known: Sequence[Consumer], name_or_arn: str, stream: str) -> Consumer:
     raise CommandError(f"Stream {stream} has no consumer {name_or_arn}. {others}")
 
 
-def queue_words(line: StreamLine | None) -> str:
+def queue_words(summary: StreamSummary) -> str:
     """Return a sentence on the queues of a stream. Empty: it has none, or the botocore here is too old to know them."""
-    if line is not None and line.summary is None:
-        return f"Whether it has queues is unknown: DescribeStreamSummary ended with {line.problem}."
-    queues = 0 if line is None or line.summary is None else line.summary.queues or 0
-    return (
-        f"It also has {show_number(queues, 'queue')}, which the limit counts as consumers." if queues else ""
-    )
+    if not summary.queues:
+        return ""
+    return f"It also has {show_number(summary.queues, 'queue')}, which the limit counts as consumers."
 
 
 _STYLES = {"ACTIVE": "green", "CREATING": "yellow", "DELETING": "yellow"}

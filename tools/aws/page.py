@@ -31,7 +31,8 @@ def sections() -> Iterator[tuple[str, Iterable[str]]]:
         [
             *render_rows(("unit", "amount", "price", "cost"), costs),
             "",
-            f"These are the prices of {', '.join(CHEAPEST)} in {AS_OF}. Those of other regions are taken as {ELSEWHERE} times as high.",
+            f"These are the prices of {', '.join(CHEAPEST)} in {AS_OF}. Those of other regions are taken as {ELSEWHERE} times as high. "
+            "They were not read from AWS's pages, which are the sources to trust.",
             f"See {pages}.",
         ],
     )

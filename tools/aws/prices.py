@@ -13,7 +13,10 @@ PUT_UNIT_BYTES = 25 * 1024
 KINESIS_PAGE = "https://aws.amazon.com/kinesis/data-streams/pricing/"
 DYNAMODB_PAGE = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
 AS_OF = "November 2026"
-"""When the prices below were written down. They are those of `CHEAPEST`, and the pages show those of the day."""
+"""
+When the prices below were written down, for the regions of `CHEAPEST`. They were not compared with AWS's pages, which have those of
+the day.
+"""
 CHEAPEST = ("us-east-1", "us-east-2", "us-west-2")
 ELSEWHERE = 1.5
 """Prices of other regions are taken as this much higher. Most are 10 to 30 % higher."""

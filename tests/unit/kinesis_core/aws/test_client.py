@@ -208,6 +208,14 @@ def test_only_auto_distributes_records(strategy: str | None, api: BotoStreamApi,
     assert api.describe().is_auto_distributed == (strategy == "AUTO")
 
 
+def test_the_size_of_records(api: BotoStreamApi, canned: Canned) -> None:
+    """The largest record is the stream's own setting, whether botocore knows it or not."""
+    canned.response(
+        {"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], "MaxRecordSizeInKiB": 10240}}
+    )
+    assert api.describe().max_record_bytes == 10 * 1024 * 1024
+
+
 @pytest.mark.parametrize(
     ("reported", "queues", "warm"),
     [
@@ -224,7 +232,7 @@ def test_queues_and_warm_throughput(
     api: BotoStreamApi,
     canned: Canned,
 ) -> None:
-    """An older botocore returns neither, and provisioned streams have no warm throughput."""
+    """A botocore that knows neither hides neither. Provisioned streams have no warm throughput."""
     canned.response({"StreamDescriptionSummary": {**SUMMARY["StreamDescriptionSummary"], **reported}})
     summary = api.describe()
     assert (summary.queues, summary.warm) == (queues, warm)

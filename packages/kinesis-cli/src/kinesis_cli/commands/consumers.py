@@ -105,7 +105,7 @@ def _find(known: Sequence[Consumer], name_or_arn: str, stream: str) -> Consumer:
 
 
 def queue_words(summary: StreamSummary) -> str:
-    """Return a sentence on the queues of a stream. Empty: it has none, or the botocore here is too old to know them."""
+    """Return a sentence on the queues of a stream. Empty: it has none, or the server does not report them."""
     if not summary.queues:
         return ""
     return f"It also has {show_number(summary.queues, 'queue')}, which the limit counts as consumers."

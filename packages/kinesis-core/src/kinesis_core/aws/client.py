@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from kinesis_core.aws.calls import DESCRIBE, BotoCaller, read_optional_text, read_text
-from kinesis_core.aws.fast import BODY, STRATEGY, FastPath, Wire, find_wire
+from kinesis_core.aws.fast import BODY, SUMMARY, FastPath, Wire, find_wire
 from kinesis_core.aws.retry import Throttles, log_retry
 from kinesis_core.aws.service_errors import not_ready
 from kinesis_core.errors import InvalidRequestError
@@ -49,7 +49,7 @@ class BotoStreamApi(BotoCaller):
 
     def describe(self, *, with_retries: bool = True, in_any_state: bool = False) -> StreamSummary:
         def parse(response: Mapping[str, Any]) -> StreamSummary:
-            summary = _summary(response["StreamDescriptionSummary"], response.get(STRATEGY))
+            summary = _summary({**response.get(SUMMARY, {}), **response["StreamDescriptionSummary"]})
             if summary.status == "CREATING" and not in_any_state:
                 raise not_ready(DESCRIBE, self._where({}), "the stream is CREATING", "CREATING")
             return summary
@@ -140,7 +140,7 @@ def _iterator_request(cut: Cut, encode_time: Callable[[int], Any]) -> dict[str, 
             raise ValueError("no iterator starts at the end of a shard")
 
 
-def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
+def _summary(facts: Mapping[str, Any]) -> StreamSummary:
     return StreamSummary(
         name=read_text(facts, "StreamName"),
         arn=read_text(facts, "StreamARN"),
@@ -148,7 +148,7 @@ def _summary(facts: Mapping[str, Any], strategy: object) -> StreamSummary:
         created_ms=round(facts["StreamCreationTimestamp"].timestamp() * 1000),
         retention_hours=int(facts["RetentionPeriodHours"]),
         max_record_bytes=1024 * int(facts.get("MaxRecordSizeInKiB", _DEFAULT_MAX_RECORD_KIB)),
-        is_auto_distributed=strategy == "AUTO",
+        is_auto_distributed=facts.get("RecordDistributionStrategy") == "AUTO",
         is_on_demand=facts.get("StreamModeDetails", {}).get("StreamMode") == "ON_DEMAND",
         is_encrypted=facts.get("EncryptionType") == "KMS",
         key_id=read_optional_text(facts, "KeyId"),

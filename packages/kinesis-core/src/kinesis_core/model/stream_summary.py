@@ -47,7 +47,7 @@ class StreamSummary:
     is_auto_distributed: bool = False
     """
     Whether RecordDistributionStrategy is AUTO: Kinesis chooses the shard of each record and ignores its keys. Only on-demand
-    streams report a strategy, and only a botocore of September 2026 or later returns it.
+    streams report a strategy.
     """
     is_on_demand: bool = False
     """Whether Kinesis chooses the number of shards."""
@@ -60,7 +60,7 @@ class StreamSummary:
     consumers: int = 0
     """The number of registered consumers, for enhanced fan-out."""
     queues: int | None = None
-    """The number of its queues, which count with the consumers. None: the botocore here is too old to return it."""
+    """The number of its queues, which count with the consumers. None: the server does not report it."""
     warm: WarmThroughput | None = None
     """Only on-demand streams report one, in an account with MinimumThroughputBillingCommitment."""
 

@@ -21,8 +21,8 @@ _NEVER_SENT = frozenset({"EndpointConnectionError", "ConnectTimeoutError", "Prox
 Misrouted = tuple[ShardBatch, str]
 """A batch, and a shard that a record of it went to, which is not the shard of the batch."""
 _MISPLACED = (
-    "Kinesis puts them into a shard that does not own their keys, according to ListShards. If the stream's "
-    "RecordDistributionStrategy is AUTO and botocore is too old to report that, update it.",
+    "Kinesis puts them into a shard that does not own their keys, according to ListShards, and "
+    "DescribeStreamSummary does not report the RecordDistributionStrategy AUTO, which would explain it.",
     Advice.STOP_AGGREGATING,
 )
 _TOO_SLOW = ("A shard accepts 1 MiB and 1,000 records a second from all its producers.", Advice.SLOW_DOWN)

@@ -11,10 +11,10 @@ from kinesis_credentials.lazy import lazy_names
 if TYPE_CHECKING:
     from kinesis_core.aws.fast.fast_path import (
         BODY as BODY,
-        STRATEGY as STRATEGY,
+        SUMMARY as SUMMARY,
         FastPath as FastPath,
-        install_distribution_strategy as install_distribution_strategy,
         install_raw_bodies as install_raw_bodies,
+        install_whole_summary as install_whole_summary,
     )
     from kinesis_core.aws.fast.wire import decode_event as decode_event
     from kinesis_core.aws.fast.wire_format import Wire as Wire, find_wire as find_wire
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 lazy_names(
     __name__,
     {
-        "kinesis_core.aws.fast.fast_path": "BODY STRATEGY FastPath install_distribution_strategy install_raw_bodies",
+        "kinesis_core.aws.fast.fast_path": "BODY SUMMARY FastPath install_raw_bodies install_whole_summary",
         "kinesis_core.aws.fast.wire": "decode_event",
         "kinesis_core.aws.fast.wire_format": "Wire find_wire",
     },

@@ -38,8 +38,8 @@ log = get_logger("kinesis_core")
 
 BODY = "KinesisCoreBody"
 """The key of a response's undecoded body. The caller decodes it: botocore's parser takes longest of all."""
-STRATEGY = "RecordDistributionStrategy"
-"""The key in the response of DescribeStreamSummary that says whether Kinesis distributes the records."""
+SUMMARY = "KinesisCoreSummary"
+"""The key in the response of DescribeStreamSummary with all that Kinesis reports, also what botocore is too old to know."""
 _CALL = "KinesisCoreCall"
 _PLACEHOLDERS: Mapping[str, Mapping[str, Any]] = {
     "GetShardIterator": {"ShardId": "-", "ShardIteratorType": "LATEST"},
@@ -74,15 +74,14 @@ def install_raw_bodies(client: BaseClient, wire_format: WireFormat = WireFormat.
     events.register_last("request-created", _note_request)  # after the signing
 
 
-def install_distribution_strategy(client: BaseClient) -> None:
-    """Let DescribeStreamSummary of *client* return `STRATEGY`, even with a botocore that does not know it."""
-    client.meta.events.register("before-parse.kinesis.DescribeStreamSummary", _take_strategy)
+def install_whole_summary(client: BaseClient) -> None:
+    """Let DescribeStreamSummary of *client* return `SUMMARY`."""
+    client.meta.events.register("before-parse.kinesis.DescribeStreamSummary", _take_summary)
 
 
-def _take_strategy(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+def _take_summary(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
     with suppress(ValueError, LookupError, TypeError):  # botocore reports what is wrong with such a response
-        facts = json.loads(response_dict["body"])["StreamDescriptionSummary"]
-        customized_response_dict[STRATEGY] = facts[STRATEGY]
+        customized_response_dict[SUMMARY] = json.loads(response_dict["body"])["StreamDescriptionSummary"]
 
 
 def _set_aside(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:

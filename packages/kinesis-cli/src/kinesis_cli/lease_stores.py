@@ -6,14 +6,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kinesis_cli.ending import CommandError
 
 if TYPE_CHECKING:
     from kinesis_consumer.stores import SqliteTable
     from kinesis_core.aws import Connection
-    from kinesis_core.leases import LeaseTable, Value
+    from kinesis_core.leases import Lease, LeaseCheckpoint, LeaseTable, Value
+
+
+@frozen
+class Change:
+    """A write to one lease. It grows the counter, so that an owner that runs notices it."""
+
+    lease: Lease
+    expect: Mapping[str, Value | None]
+    set: Mapping[str, Value] = field(factory=dict)
+    remove: tuple[str, ...] = ()
+    checkpoint: LeaseCheckpoint | None = None
+    """The new one, if it changes."""
 
 
 class LeaseStore(Protocol):
@@ -35,15 +47,9 @@ class LeaseStore(Protocol):
         """
         ...
 
-    def update(
-        self,
-        key: str,
-        expect: Mapping[str, Value | None],
-        change: Mapping[str, Value],
-        remove: tuple[str, ...],
-    ) -> bool:
+    def update(self, change: Change) -> bool:
         """
-        Change an item, and let its counter grow. Returns False if it does not have the expected values.
+        Make *change*. Returns False if the item does not have the expected values.
 
         Raises:
             ServiceError: The store refuses.
@@ -90,16 +96,11 @@ class _DynamoStore:
     def scan(self) -> list[dict[str, Any]]:
         return self.table.scan()
 
-    def update(
-        self,
-        key: str,
-        expect: Mapping[str, Value | None],
-        change: Mapping[str, Value],
-        remove: tuple[str, ...],
-    ) -> bool:
+    def update(self, change: Change) -> bool:
         from kinesis_core.leases import update_request
 
-        return self.table.update(key, update_request(expect, change, remove, _COUNTER))
+        request = update_request(change.expect, change.set, change.remove, _COUNTER)
+        return self.table.update(change.lease.key, request)
 
 
 @frozen
@@ -119,16 +120,11 @@ class _SqliteStore:
             raise CommandError(self._without_leases())
         return [item_to_dynamodb(item) for item in items]
 
-    def update(
-        self,
-        key: str,
-        expect: Mapping[str, Value | None],
-        change: Mapping[str, Value],
-        remove: tuple[str, ...],
-    ) -> bool:
+    def update(self, change: Change) -> bool:
         from kinesis_consumer.stores import Update
 
-        return self.table.update(Update(key, expect, change, remove, _COUNTER)) is not None
+        update = Update(change.lease.key, change.expect, change.set, change.remove, _COUNTER)
+        return self.table.update(update) is not None
 
     def _without_leases(self) -> str:
         others = self.table.applications() if self.table.exists() else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kinesis_cli.ending import CommandError, IncompleteError
-from kinesis_cli.lease_stores import LeaseStore
-from kinesis_cli.lease_table.changes import Change, apply
+from kinesis_cli.lease_stores import Change, LeaseStore
+from kinesis_cli.lease_table.changes import apply
 from kinesis_cli.lease_table.showing import describe
 from kinesis_cli.output import confirm, note, show_number
 from kinesis_core.leases import Lease, show_names

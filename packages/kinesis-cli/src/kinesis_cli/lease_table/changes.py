@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from attrs import field, frozen
-
-from kinesis_cli.lease_stores import LeaseStore
+from kinesis_cli.lease_stores import Change, LeaseStore
 from kinesis_core.leases import (
     EMPTY_UNTIL,
     LEASE_KEY,
@@ -17,23 +15,10 @@ from kinesis_core.leases import (
     STARTING_TIME,
     Lease,
     LeaseCheckpoint,
-    Value,
     checkpoint_attributes,
 )
 
 _COUNTER, _CHECKPOINT_OWNER = "leaseCounter", "checkpointOwner"
-
-
-@frozen
-class Change:
-    """A write to one lease. It grows the counter, so that an owner that runs notices it."""
-
-    lease: Lease
-    expect: Mapping[str, Value | None]
-    set: Mapping[str, Value] = field(factory=dict)
-    remove: tuple[str, ...] = ()
-    checkpoint: LeaseCheckpoint | None = None
-    """The new one, if it changes."""
 
 
 def reset(lease: Lease, checkpoint: LeaseCheckpoint) -> Change:
@@ -68,6 +53,4 @@ def apply(table: LeaseStore, changes: Iterable[Change]) -> list[Lease]:
     Raises:
         ServiceError: The store refuses. The changes before are written.
     """
-    return [
-        each.lease for each in changes if not table.update(each.lease.key, each.expect, each.set, each.remove)
-    ]
+    return [each.lease for each in changes if not table.update(each)]

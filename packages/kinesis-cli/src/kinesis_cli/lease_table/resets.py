@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from kinesis_cli.ending import CommandError, UsageError
-from kinesis_cli.lease_table.changes import Change, reset
+from kinesis_cli.lease_stores import Change
+from kinesis_cli.lease_table.changes import reset
 from kinesis_cli.lease_table.snapshot import Snapshot
 from kinesis_cli.moments import parse_start
 from kinesis_core import AtTimestamp, Latest, TrimHorizon

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from kinesis_consumer import ConsumerGroup
+from kinesis_consumer.stores import SqliteTable, Update
+from kinesis_core.leases import LEASE_KEY, LEASE_OWNER
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator
 from support.command_line import CommandLine
@@ -74,6 +76,20 @@ def test_leases(kinesis: CommandLine, file: str, group: ConsumerGroup) -> None:
         "-",
         "TRIM_HORIZON",
     ]
+
+
+def test_leases_without_aws(kinesis: CommandLine, file: str, group: ConsumerGroup) -> None:
+    """To show or release leases in a file, no region and no credentials are needed: nothing is called."""
+    group.close()
+    table = SqliteTable(file, "billing")
+    (key,) = (str(item[LEASE_KEY]) for item in table.scan() if "shardId" in str(item[LEASE_KEY]))
+    table.update(Update(key, {}, {LEASE_OWNER: "killed"}))
+    offline = CommandLine({name: value for name, value in kinesis.environment.items() if "AWS" not in name})
+    shown = ("leases", "billing", "--leases", file, "--watch-for", "0s")
+    assert offline(*shown).lines[1].split()[:2] == [SHARD, "killed"]
+    assert "1 lease changed." in offline(*shown, "--release", "killed", "--yes", "--force").err
+    assert offline(*shown).lines[1].split()[:2] == [SHARD, "-"]
+    assert "No AWS region was found" in offline(*shown[:2], status=2).err
 
 
 @pytest.mark.everything

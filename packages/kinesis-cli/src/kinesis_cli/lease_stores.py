@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -58,19 +58,21 @@ class LeaseStore(Protocol):
 
 
 def open_leases(
-    connection: Connection, application: str, endpoint_url: str | None, file: Path | None
+    connect: Callable[[], Connection], application: str, endpoint_url: str | None, file: Path | None
 ) -> LeaseStore:
     """
-    Return the leases of *application*: those in *file*, else those in DynamoDB, by *connection* or at *endpoint_url*. Makes no call.
+    Return the leases of *application*: those in *file*, else those in DynamoDB, at *endpoint_url* if it is given. Makes no call.
+
+    A file needs no connection: *connect* is called only for DynamoDB.
 
     Raises:
         CommandError: There is no such file, or kinesis-consumer is not installed.
-        CredentialsError: There are no credentials for DynamoDB.
+        CredentialsError: There is no region or no credentials for DynamoDB.
     """
     if file is None:
         from kinesis_core.leases import open_table
 
-        return _DynamoStore(open_table(connection, application, endpoint_url))
+        return _DynamoStore(open_table(connect(), application, endpoint_url))
     try:
         from kinesis_consumer.stores import SqliteTable
     except ImportError as error:

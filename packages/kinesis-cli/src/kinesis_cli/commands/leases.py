@@ -58,10 +58,8 @@ def leases(
     if watch_ms is None:
         raise UsageError(f"--watch-for is '{watch_for}'. Use a time such as 4s.")
     resets = [parse_reset(text, int(time.time() * 1000)) for text in reset]
-    account = connect.to_account()
-    opened = ManagedApplication(
-        account, open_leases(account, application, connect.dynamodb_endpoint_url, connect.leases), stream
-    )
+    store = open_leases(connect.to_account, application, connect.dynamodb_endpoint_url, connect.leases)
+    opened = ManagedApplication(connect.to_account, store, stream)
     watched = opened.watch(watch_ms / 1000)
     if resets:
         opened.reset(resets, watched, force=force, yes=yes)

@@ -51,7 +51,7 @@ def measure_lag(
             case Checkpoint(location):
                 return read_checkpoint(open_folder(location), summary.name, summary.arn)
             case LeaseApplication(table, file):
-                store = open_leases(connection, table, dynamodb_endpoint_url, file)
+                store = open_leases(lambda: connection, table, dynamodb_endpoint_url, file)
                 return [read_table(store, summary)]
 
     return measure(api, readers, read, SteadyClock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
@@ -33,9 +33,10 @@ from kinesis_core.shards import certain_from_ms
 
 @define
 class ManagedApplication:
-    """One application. It calls Kinesis only where a position is a time, and for the streams that leases name."""
+    """One application. It calls Kinesis only for a reset: where a position is a time, and for the streams that leases name."""
 
-    connection: Connection
+    connect: Callable[[], Connection]
+    """Returns the connection to the account. It is called only before a call to AWS."""
     table: LeaseStore
     stream: str | None
     """Only its leases. A table of one stream that a KCL has made does not name it."""
@@ -81,7 +82,7 @@ class ManagedApplication:
             return Snapshot.read(self.table.scan()).of_stream(self.stream)
         except TableNotFoundError as error:
             raise CommandError(
-                f"DynamoDB in {self.connection.region} has no table {self.table.name}. A lease table has the name of "
+                f"DynamoDB in {self.connect().region} has no table {self.table.name}. A lease table has the name of "
                 "its application, unless that sets another one. Check the name, --region and the account. For leases in a file of SQLite give --leases FILE."
             ) from error
 
@@ -133,7 +134,7 @@ class ManagedApplication:
 
     def _api(self, name: str) -> StreamApi:
         if name not in self._apis:
-            self._apis[name] = stream_client(self.connection, StreamRef.parse(name))
+            self._apis[name] = stream_client(self.connect(), StreamRef.parse(name))
         return self._apis[name]
 
     def _stream_of(self, lease: Lease) -> str:

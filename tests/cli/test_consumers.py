@@ -65,15 +65,19 @@ def test_queues_count_as_consumers(queues: int | None) -> None:
     assert words.startswith(shown[queues]) if queues else not words
 
 
-def test_a_stream_that_may_not_be_described(kinesis: CommandLine) -> None:
-    """Given by its ARN, its consumers are listed all the same, and the queues are said to be unknown."""
-    denied = Step(Fault(code="AccessDeniedException"), "DescribeStreamSummary", times=None)
+@pytest.mark.parametrize("code", ["AccessDeniedException", "LimitExceededException"])
+def test_a_stream_that_cannot_be_described(kinesis: CommandLine, code: str) -> None:
+    """
+    Given by its ARN, its consumers are listed all the same, and the queues are said to be unknown: without the permission, or if
+    calls are throttled for good.
+    """
+    denied = Step(Fault(code=code), "DescribeStreamSummary", times=None)
     with Emulator(settings=Settings(fault=FaultScript(denied))) as server:
         server.create_stream("orders", 1)
         arn = server.register_consumer("orders", "billing").rpartition("/consumer/")[0]
         ran = kinesis("consumers", arn, "--endpoint-url", server.endpoint_url)
     assert ran.lines[1].split()[0] == "billing"
-    assert "DescribeStreamSummary ended with AccessDeniedException" in ran.err
+    assert f"DescribeStreamSummary ended with {code}." in ran.err
 
 
 def test_remove(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

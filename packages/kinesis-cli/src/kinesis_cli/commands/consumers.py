@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from attrs import evolve
 from cyclopts import Parameter
 
 from kinesis_cli.completing import StreamName, completed, consumer_names
@@ -26,7 +27,7 @@ from kinesis_cli.output import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from kinesis_core.aws import Consumer
+    from kinesis_core.aws import Connection, Consumer
     from kinesis_core.model import StreamSummary
 
 
@@ -53,8 +54,7 @@ def consumers(
     output
         A table, or an object of JSON for each consumer.
     """
-    from kinesis_core import ServiceError
-    from kinesis_core.aws import consumer_client, stream_client
+    from kinesis_core.aws import consumer_client
 
     connection = connect.to(stream)
     api = consumer_client(connection, connection.streams[0])
@@ -77,11 +77,7 @@ def consumers(
             show(WholeTable(_table(known, now_ms)))
         else:
             note(f"Stream {stream} has no registered consumers.")
-        try:
-            words = queue_words(stream_client(connection, connection.streams[0]).describe(in_any_state=True))
-        except ServiceError as error:  # the list above is whole without it
-            words = f"Whether it has queues is unknown: DescribeStreamSummary ended with {error.code}."
-        if words:
+        if words := _queue_note(connection):
             note(words)
 
 
@@ -102,6 +98,23 @@ def _find(known: Sequence[Consumer], name_or_arn: str, stream: str) -> Consumer:
     names = ", ".join(consumer.name for consumer in known[:_LISTED])
     others = f"It has {names}." if names else "It has none."
     raise CommandError(f"Stream {stream} has no consumer {name_or_arn}. {others}")
+
+
+_PATIENCE_S = 3.0
+"""How long a throttle of what comes behind the list is waited out."""
+
+
+def _queue_note(connection: Connection) -> str:
+    """Return a sentence on the queues of the stream, or on why they are unknown: the list is whole without it."""
+    from kinesis_core import ServiceError
+    from kinesis_core.aws import RetryPolicy, stream_client
+
+    retry = RetryPolicy(max_retries=1, throttle_timeout_s=_PATIENCE_S)
+    try:
+        api = stream_client(evolve(connection, retry=retry), connection.streams[0])
+        return queue_words(api.describe(in_any_state=True))
+    except ServiceError as error:
+        return f"Whether it has queues is unknown: DescribeStreamSummary ended with {error.code}."
 
 
 def queue_words(summary: StreamSummary) -> str:

@@ -47,6 +47,7 @@ from kinesis_core.options.parsers import (
     matching,
     number,
     one_of,
+    tags,
     text,
     url,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "parse_duration",
     "read_connection",
     "starting_position",
+    "tags",
     "text",
     "url",
 ]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kinesis_core.model import STREAM_NAME
+from kinesis_core.model import STREAM_NAME, fault_of_tags
 from kinesis_core.options.durations import parse_duration, split_quantity
 from kinesis_core.options.option import BadValueError, Parser, show_in_code
 from kinesis_credentials.endpoints import BadUrlError, verify_url
@@ -171,6 +171,23 @@ def text(domain: str) -> Parser[str]:
 def optional_text(domain: str) -> Parser[str | None]:
     """Return a parser of any text. Blank text means not given."""
     return Parser(domain, lambda value: value or None)
+
+
+def tags() -> Parser[dict[str, str]]:
+    """Return a parser of the tags of a consumer."""
+
+    def parse(text: str) -> dict[str, str]:
+        pairs = [pair.partition("=") for pair in text.split(",")]
+        found = {key.strip(): value.strip() for key, _, value in pairs}
+        if len(found) < len(pairs):
+            raise BadValueError("A key stands there twice.")
+        if not all(equals for _, equals, _ in pairs):
+            raise BadValueError("A tag has no '='.")
+        if fault := fault_of_tags(found):
+            raise BadValueError(fault)
+        return found
+
+    return Parser("tags as `KEY=VALUE`, separated by commas, such as team=orders,stage=test", parse)
 
 
 N = TypeVar("N", int, float)

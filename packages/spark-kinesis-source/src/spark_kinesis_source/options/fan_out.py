@@ -9,13 +9,12 @@ from attrs import frozen
 
 from kinesis_core.aws import Connection, FanOutTransport, StreamRef, check_http2
 from kinesis_core.errors import OptionError
-from kinesis_core.model import SHARD_RATE_BYTES, fault_of_tags
+from kinesis_core.model import SHARD_RATE_BYTES
 from kinesis_core.options import (
     GLUE_CONSUMER,
     Alternatives,
     BadValueError,
     Group,
-    Parser,
     Values,
     boolean,
     duration,
@@ -23,6 +22,7 @@ from kinesis_core.options import (
     list_of,
     matching,
     one_of,
+    tags,
     text,
 )
 from kinesis_core.reading import FanOutSettings
@@ -119,25 +119,13 @@ KEEP_CONSUMER = FAN_OUT.option(
 )
 
 
-def _parse_tags(text: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    tags = {key.strip(): value.strip() for key, _, value in pairs}
-    if len(tags) < len(pairs):
-        raise BadValueError("A key stands there twice.")
-    if not all(equals for _, equals, _ in pairs):
-        raise BadValueError("A tag has no '='.")
-    if fault := fault_of_tags(tags):
-        raise BadValueError(fault)
-    return tags
-
-
 CONSUMER_TAGS = FAN_OUT.option(
     name="consumerTags",
     meaning=(
         "The tags of a consumer that the query registers, for bills and policies. A consumer that exists keeps its own. Tags need "
         "the permission `kinesis:TagResource` and a botocore that knows them."
     ),
-    parser=Parser("tags as `KEY=VALUE`, separated by commas, such as team=orders,stage=test", _parse_tags),
+    parser=tags(),
     default_text="no tags",
 )
 SUBSCRIBE_TIMEOUT = FAN_OUT.option(
@@ -240,13 +228,13 @@ def read_mode(values: Values) -> ReadMode:
 def _read_settings(values: Values) -> FanOutSettings:
     if values[FAN_OUT_TRANSPORT] is FanOutTransport.HTTP_2:
         check_http2()
-    tags = values[CONSUMER_TAGS]
+    consumer_tags = values[CONSUMER_TAGS]
     return FanOutSettings(
         fallback_to_polling=values[FAN_OUT_FALLBACK],
         timeout_s=values[SUBSCRIBE_TIMEOUT],
         retries=values[SUBSCRIBE_RETRIES],
         transport=values[FAN_OUT_TRANSPORT],
-        consumer_tags=tags or {},
+        consumer_tags=consumer_tags or {},
     )
 
 

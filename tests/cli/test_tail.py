@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pyarrow as pa
 import pytest
 
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, Request, Settings
 from support.aggregates import aggregate
 from support.command_line import KINESIS, CommandLine
 from support.loops import variants
@@ -378,6 +379,24 @@ def test_fan_out_removes_what_it_registered(kinesis: CommandLine, orders: str, e
     assert consumers() == []
 
 
+@pytest.mark.parametrize("command", [("tail", "-n", "1", "--no-follow"), ("dump",)])
+def test_tags_of_what_fan_out_registers(kinesis: CommandLine, command: tuple[str, ...]) -> None:
+    """--consumer-tags gives tags to the consumer that --efo registers, in each command that has --efo."""
+    registered: list[Any] = []
+
+    def note(request: Request) -> None:
+        if request.action == "RegisterStreamConsumer":
+            registered.append(request.params.get("Tags"))
+
+    with Emulator(settings=Settings(fault=note)) as emulator:
+        emulator.create_stream("orders", 1)
+        to_it = kinesis.to(emulator)
+        name, *options = command
+        to_it(name, "orders", *options, "--efo", "me", "--consumer-tags", "team=orders, stage=test")
+        to_it(name, "orders", *options, "--efo", "me")
+    assert registered == [{"team": "orders", "stage": "test"}, None]
+
+
 @pytest.mark.everything
 def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str, emulator: Emulator) -> None:
     """A consumer costs money, so it is removed when a connection by ssh is lost, too."""
@@ -403,6 +422,8 @@ def test_fan_out_of_a_terminal_that_is_closed(kinesis: CommandLine, orders: str,
         (["--where", ".a =="], "--where is '.a =='. Use a program of jq"),
         (["--shard", "7"], "has no shard shardId-000000000007. It has 1"),
         (["--external-id", "x"], "--external-id needs --role-arn."),
+        (["--consumer-tags", "team=orders"], "--consumer-tags needs --efo."),
+        (["--efo", "me", "--consumer-tags", "team"], "--consumer-tags is 'team'. Use tags as `KEY=VALUE`"),
         (["-o", "yaml"], "Invalid value"),
         (["-o", "raw", "--delimiter", r"\x"], r"--delimiter is '\x'. Use text with escapes"),
     ],

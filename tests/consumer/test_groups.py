@@ -33,7 +33,7 @@ from kinesis_core.leases import OLDEST, Item, Lease
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Fault, ManualClock, Request
 from support.aggregates import aggregate
-from support.streams import KEY_ID, REGION, SECRET
+from support.streams import KEY_ID, REGION, SECRET, tags_of_consumer
 from support.waiting import PATIENCE_S
 
 KEYS = StaticKeys(KEY_ID, SECRET)
@@ -149,6 +149,18 @@ def test_a_stream_is_the_same_by_name_and_by_arn(emulator: Emulator) -> None:
     assert ids[0] == ids[1]
     with pytest.raises(OptionError, match="are the same one"):
         opened(emulator, ["teas", arn])
+
+
+def test_tags_of_a_registered_consumer(emulator: Emulator) -> None:
+    """A consumer that `open` registers has the tags. The next worker finds it, and changes none. A wrong tag is refused first."""
+    for tags in ({"team": "orders", "stage": ""}, {"team": "teas"}):
+        opened(emulator, consumer="audit", consumer_tags=tags).close()
+        found = tags_of_consumer(emulator.endpoint_url, "orders", "audit")
+        assert found == {"team": "orders", "stage": ""}
+    emulator.calls.clear()
+    with pytest.raises(OptionError, match="consumer_tags: The tag 'aws:x' begins with 'aws:'"):
+        opened(emulator, consumer="audit", consumer_tags={"aws:x": ""})
+    assert not emulator.calls.count()
 
 
 @pytest.mark.parametrize(("code", "status"), [("InternalFailure", 500), ("LimitExceededException", 400)])

@@ -21,7 +21,7 @@ from kinesis_core import (
 from kinesis_core.errors import ResourceInUseError
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
-from support.streams import make_client
+from support.streams import tags_of_consumer
 
 STREAM = "orders"
 
@@ -57,25 +57,16 @@ def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
     assert emulator.subscriptions(STREAM) == []
 
 
-def tags_of(emulator: Emulator, consumer: str) -> dict[str, str]:
-    """Return the tags of a consumer as AWS lists them."""
-    client = make_client(emulator.endpoint_url)
-    stream = client.describe_stream_summary(StreamName=STREAM)["StreamDescriptionSummary"]["StreamARN"]
-    found = client.describe_stream_consumer(StreamARN=stream, ConsumerName=consumer)["ConsumerDescription"]
-    listed = client.list_tags_for_resource(ResourceARN=found["ConsumerARN"])["Tags"]
-    return {tag["Key"]: tag["Value"] for tag in listed}
-
-
 def test_tags_of_a_new_consumer(emulator: Emulator) -> None:
     """A consumer that is registered has the tags of the settings. One that exists keeps its own."""
     with stream_client(
         emulator, consumer="audit", fan_out=FanOutSettings(consumer_tags={"team": "orders", "a": ""})
     ):
-        assert tags_of(emulator, "audit") == {"team": "orders", "a": ""}
+        assert tags_of_consumer(emulator.endpoint_url, STREAM, "audit") == {"team": "orders", "a": ""}
         with stream_client(
             emulator, consumer="audit", keep_consumer=True, fan_out=FanOutSettings(consumer_tags={"b": "c"})
         ):
-            assert tags_of(emulator, "audit") == {"team": "orders", "a": ""}
+            assert tags_of_consumer(emulator.endpoint_url, STREAM, "audit") == {"team": "orders", "a": ""}
 
 
 def test_tags_need_a_client_that_knows_them(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> None:

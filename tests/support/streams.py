@@ -29,6 +29,15 @@ def make_client(endpoint_url: str, region: str = REGION) -> Any:
     )
 
 
+def tags_of_consumer(endpoint_url: str, stream: str, consumer: str) -> dict[str, str]:
+    """Return the tags of a registered consumer as AWS lists them."""
+    client = make_client(endpoint_url)
+    arn = client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]["StreamARN"]
+    found = client.describe_stream_consumer(StreamARN=arn, ConsumerName=consumer)["ConsumerDescription"]
+    listed = client.list_tags_for_resource(ResourceARN=found["ConsumerARN"])["Tags"]
+    return {tag["Key"]: tag["Value"] for tag in listed}
+
+
 def connection_to(endpoint_url: str) -> dict[str, Any]:
     """Return the arguments with which `Stream.open`, `Producer.open` and `ConsumerGroup.open` reach a server."""
     return {"region": REGION, "endpoint_url": endpoint_url, "credentials": StaticKeys(KEY_ID, SECRET)}

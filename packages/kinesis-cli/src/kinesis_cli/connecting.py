@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,20 +95,27 @@ class Connect:
 
         return note_silence(Connection.to_account(**self._arguments))
 
-    def open(self, stream: str, *, consumer: str | None = None) -> Stream:
+    def open(self, stream: str, *, consumer: str | None = None, consumer_tags: str | None = None) -> Stream:
         """
         Return *stream*, a name or ARN, to read from: by polling, or by enhanced fan-out as *consumer*.
 
-        A consumer that does not exist is registered, and removed when the stream is closed. One that exists is kept.
+        A consumer that does not exist is registered with *consumer_tags*, and removed when the stream is closed. One that exists is
+        kept.
 
         Raises:
+            UsageError: The tags are malformed, or there is no consumer to have them.
             StreamNotFoundError, ServiceError, CredentialsError: As in `Stream.open`.
         """
-        from kinesis_core import Stream
+        from kinesis_core import FanOutSettings, Stream
 
+        if consumer_tags is not None and consumer is None:
+            raise UsageError("--consumer-tags needs --efo.")
+        fan_out = FanOutSettings(consumer_tags=_parse_tags(consumer_tags) if consumer_tags else {})
         connection = self.to(stream)  # with the same session as that of the stream
         is_kept = consumer is not None and _has_consumer(connection, consumer)
-        return Stream.open(stream, consumer=consumer, keep_consumer=is_kept, **self._arguments)
+        return Stream.open(
+            stream, consumer=consumer, keep_consumer=is_kept, fan_out=fan_out, **self._arguments
+        )
 
     def open_producer(self, stream: str, settings: ProducerSettings) -> Producer:
         """
@@ -131,6 +139,18 @@ class ConnectWithTables(Connect):
     "Another endpoint of DynamoDB. Default: AWS_ENDPOINT_URL_DYNAMODB, else AWS."
     leases: Path | None = None
     "The file of SQLite in which consumer groups keep their leases. Default: a table of DynamoDB."
+
+
+def _parse_tags(text: str) -> Mapping[str, str]:
+    from kinesis_core.options import BadValueError, tags
+
+    parser = tags()
+    try:
+        return parser.parse(text)
+    except BadValueError as error:
+        raise UsageError(
+            f"--consumer-tags is '{text}'. Use {parser.domain}. {error.hint}".rstrip()
+        ) from error
 
 
 def _has_consumer(connection: Connection, name_or_arn: str) -> bool:

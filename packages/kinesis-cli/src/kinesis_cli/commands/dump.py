@@ -54,7 +54,10 @@ def dump(
         writer = open_writer(form, target, template="")
         if file is None:
             end_with_reader()
-        with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
+        with (
+            choice.running(),
+            connect.open(stream, consumer=wanted.efo, consumer_tags=wanted.consumer_tags) as source,
+        ):
             for records in record_lists(source, span, choice):
                 writer.write(records)
                 counts.add(records)

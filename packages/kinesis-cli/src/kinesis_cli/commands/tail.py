@@ -63,7 +63,10 @@ def tail(
     )
     end_with_reader()
     try:
-        with choice.running(), connect.open(stream, consumer=wanted.efo) as source:
+        with (
+            choice.running(),
+            connect.open(stream, consumer=wanted.efo, consumer_tags=wanted.consumer_tags) as source,
+        ):
             for records in record_lists(source, span, choice):
                 writer.write(records)
         writer.close()

@@ -79,6 +79,8 @@ class Wanted:
     "Only records for whose payload this program of jq is true, such as `'.total > 9'`."
     efo: Annotated[str | None, completed(consumer_names)] = None
     "Read by enhanced fan-out, as this consumer. It is registered if it does not exist, and removed at the end."
+    consumer_tags: str | None = None
+    "The tags of this consumer, if it is registered: `team=orders,stage=test`. One that exists keeps its own."
 
 
 ALL = Wanted()

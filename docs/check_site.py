@@ -1,6 +1,6 @@
 """
 Checks a built site: each link leads to a page and an anchor of it, pages load nothing from other hosts, and each page has a
-Markdown twin whose links work.
+Markdown twin that has its headings, and whose links work.
 
     python -m docs.check_site .nox/html
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -20,7 +21,9 @@ _LOADED = {"audio", "embed", "iframe", "img", "input", "link", "object", "script
 """Elements that a browser loads by itself, without a click."""
 _NAMED_ONLY = {"alternate", "canonical"}
 """Links of a page's head that a browser does not load."""
-_CODE = re.compile(r"^ *(```|~~~).*?^ *\1 *$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^ *```.*?^ *``` *$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_HEADINGS = re.compile(r"<(h[1-6])\b[^>]*>(.*?)</\1>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
 _MARKDOWN_LINKS = re.compile(r"\]\(([^()\s]+)\)")
 _LOADED_BY_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 
@@ -106,8 +109,22 @@ def _twins(site: Path) -> Iterator[str]:
                 linked.add(target)
     for page in sorted(site.rglob("index.html")):
         own = page.parent
-        if not {own / "index.md", own.with_suffix(".md")} & linked:
+        if twin := {own / "index.md", own.with_suffix(".md")} & linked:
+            yield from _missing_headings(page, twin.pop(), site)
+        else:
             yield f"llms.txt has no Markdown twin of {page.relative_to(site)}"
+
+
+def _missing_headings(page: Path, twin: Path, site: Path) -> Iterator[str]:
+    in_twin = {_words(line) for line in twin.read_text(encoding="utf-8").splitlines() if line.startswith("#")}
+    for _, html in _HEADINGS.findall(page.read_text(encoding="utf-8")):
+        if (heading := _words(unescape(_TAG.sub("", html)))) and heading not in in_twin:
+            yield f"{twin.relative_to(site)} lacks the heading '{heading}'"
+
+
+def _words(text: str) -> str:
+    """Return *text* without punctuation, such as the marks of code and of a permanent link."""
+    return " ".join(re.findall(r"\w+", text))
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ else:
     import tomli as tomllib
 
 DOCS = ROOT / "docs"
-_FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
-_FOR_PROGRAMS = re.compile(r'^(<!-- .* -->|<p class="on-github">.*</p>)\n\n?', re.MULTILINE)
+_FENCE = re.compile(r"^( *)```.*?^\1``` *$", re.DOTALL | re.MULTILINE)
+_FOR_PROGRAMS = re.compile(r"^<!-- .* -->\n\n?", re.MULTILINE)
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
 _MEMBER = re.compile(r"(.*?\.[A-Z]\w*[a-z]\w*)\.(.+)")
 _DIRECTIVE = re.compile(r"^::: ", re.MULTILINE)
@@ -80,7 +80,7 @@ def title_and_summary(text: str) -> tuple[str, str]:
     blocks = [block for block in text.split("\n\n") if block.strip()]
     title = blocks[0].removeprefix("# ").strip()
     for block in blocks[1:]:
-        if block.startswith(("Before you start", "<", "**", ":::")):
+        if block.startswith(("Before you start", "**")):
             continue
         if re.match(r"[\w`\[]", block):
             prose = _LINK.sub(r"\1", " ".join(block.split()))

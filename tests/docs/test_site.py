@@ -99,14 +99,19 @@ def test_link_to_the_repository(repo_url: str | None, html: str) -> None:
 
 
 def test_built_site_is_checked(tmp_path: Path) -> None:
-    """A page, an anchor or a picture that is missing is found, and so is everything that other hosts would serve."""
+    """A missing page, anchor, picture or heading of a Markdown twin is found, and so is everything that other hosts would serve."""
     (tmp_path / "topic").mkdir()
     (tmp_path / "topic" / "index.html").write_text(
         '<h1 id="top">A</h1><a href="../#start">up</a><a href="#top">top</a>'
     )
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "index.html").write_text(
+        '<h1 id="a"><code>a.b</code> &amp; c<a href="#a">&para;</a></h1><h2>Lost\nwords</h2>'
+    )
+    (tmp_path / "kept.md").write_text("# `a.b` & c\n\n[A](#a), [A](topic.md)\n")
     (tmp_path / "index.md").write_text("[A](topic.md#top), [B](away.md), `[C](code.md)`")
     (tmp_path / "topic.md").touch()
-    (tmp_path / "llms.txt").write_text("- [Home](index.md)\n- [B](away.md)")
+    (tmp_path / "llms.txt").write_text("- [Home](index.md)\n- [Kept](kept.md)\n- [B](away.md)")
     (tmp_path / "site.css").write_text("@import '//fonts.example.com/a.css'; a { background: url(data:,x) }")
     (tmp_path / "index.html").write_text(
         '<a href="topic/#nowhere">A</a><a href="away/">B</a><img src="none.svg"><link href="/site.css">'
@@ -124,6 +129,7 @@ def test_built_site_is_checked(tmp_path: Path) -> None:
         "site.css loads //fonts.example.com/a.css",
         "index.md links to away.md: no such file",
         "llms.txt links to away.md: no such file",
+        "kept.md lacks the heading 'Lost words'",
         "llms.txt has no Markdown twin of topic/index.html",
     ]
 
@@ -138,9 +144,9 @@ def test_twin_is_the_page_for_readers_of_the_site() -> None:
 
 
 def test_twin_of_the_python_api_leads_to_other_twins() -> None:
-    """Its links go to Markdown, and the permanent links of headings are left out."""
+    """Its links go to Markdown. The permanent links of headings and what is for readers on GitHub are left out."""
     html = (
-        '<article><h1 id="a">core<a class="headerlink" href="#a">&para;</a></h1>'
+        '<article><h1 id="a">core<a class="headerlink" href="#a">&para;</a></h1><p class="on-github">On the site.</p>'
         '<p>See <a href="../../../howto/write/#b">b_c</a>, <a class="autorefs" href="../core/#d">D</a>.</p></article>'
     )
     assert api_article("reference/python/core.md", html) == (
@@ -149,14 +155,14 @@ def test_twin_of_the_python_api_leads_to_other_twins() -> None:
 
 
 def test_list_of_twins_has_the_sections_of_the_menu() -> None:
-    """A page has its heading and its first sentence, without what to read before. A page that begins with a table has its heading."""
+    """A page has its heading and its first sentence, without what to read before or first. A page that begins with a table has its heading."""
     project = {
         "site_name": "It",
         "site_description": "Reads.",
         "nav": [{"How-to": [{"Run": ["a.md"]}]}, "b.md"],
     }
     texts = {
-        "a.md": "# Run it\n\nBefore you start: [B](b.md).\n\nThis page\nruns [it](b.md). More.\n",
+        "a.md": "# Run it\n\nBefore you start: [B](b.md).\n\n**In a hurry:** skip it.\n\nThis page\nruns [it](b.md): `x`. More.\n",
         "b.md": "# B\n\n| a |\n| --- |\n\nText.\n",
     }
     assert llms_txt(project, texts) == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ import kinesis_emulator.events
 import spark_kinesis_sink.events
 import spark_kinesis_source.events
 from docs.sections import render_rows, update
+from spark_kinesis_sink.options import SINK_OPTIONS
+from spark_kinesis_source.options import SOURCE_OPTIONS
 
 PAGE = Path(__file__).parent / "reference" / "events.md"
 PACKAGES = (
@@ -32,6 +35,7 @@ COMMON = {
     "table": "the name of the lease table",
 }
 """The facts that events share."""
+OPTIONS = "|".join(option.name for table in (SOURCE_OPTIONS, SINK_OPTIONS) for option in table.options)
 
 
 class Event(Protocol):
@@ -66,7 +70,19 @@ def _render(packages: Mapping[str, Iterable[Event]]) -> Iterator[str]:
 
 def _row(event: Event) -> tuple[str, ...]:
     facts = [*_render_facts(event.facts, ""), *_render_facts(event.optional, "may be absent")]
-    return f"`{event.name}`", event.level, event.where, event.meaning, "; ".join(facts)
+    return (
+        f"`{event.name}`",
+        event.level,
+        event.where,
+        _link_options(event.meaning),
+        _link_options("; ".join(facts)),
+    )
+
+
+def _link_options(text: str) -> str:
+    return re.sub(
+        rf"`({OPTIONS})(=[^`]*)?`", lambda named: f"[{named[0]}](options.md#{named[1].lower()})", text
+    )
 
 
 def _render_facts(facts: Mapping[str, str], note: str) -> Iterator[str]:

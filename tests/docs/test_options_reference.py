@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import pytest
 
 from kinesis_core.options import aliases_of
 from spark_kinesis_sink.options import SINK_OPTIONS
@@ -25,6 +28,34 @@ def test_page_names_everything() -> None:
         for name in ignored_options.names
     ]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_each_option_has_a_section() -> None:
+    """It says what the option means, accepts and does by default, and which half has it. The list above its group links to it."""
+    groups = (DOCS / "reference" / "options.md").read_text().split("\n## ")
+    for option in dict.fromkeys(option for table in TABLES for option in table.options):
+        (group,) = [group for group in groups if group.startswith(f"{option.group}\n")]
+        links, *sections = group.split("\n### ")
+        assert f"[`{option.name}`](#{option.name.lower()})" in links
+        (section,) = [section for section in sections if section.startswith(f"`{option.name}`\n")]
+        halves = [
+            half for half, table in zip(("source", "sink"), TABLES, strict=True) if option in table.options
+        ]
+        assert (
+            f"\n\n{option.meaning}\n\n* Accepts: {option.parser.domain}\n* Default: {option.shown_default}\n"
+            in section
+        )
+        assert f"\n* For: {' and '.join(halves)}\n" in section
+
+
+@pytest.mark.parametrize("page", ["reference/errors.md", "reference/events.md", "howto/read-an-error.md"])
+def test_options_that_errors_and_events_name_are_links(page: str) -> None:
+    """A page that says what happened leads to each option that it names. The anchor is checked with all others."""
+    names = "|".join(option.name for table in TABLES for option in table.options)
+    text = re.sub(r"^```.*?^```$", "", (DOCS / page).read_text(), flags=re.MULTILINE | re.DOTALL)
+    named = re.findall(rf"(\[?)`({names})(?:=[^`]*)?`(?:\]\([./\w]*options\.md#(\w+)\))?", text)
+    assert named
+    assert [name for link, name, anchor in named if (link, anchor) != ("[", name.lower())] == []
 
 
 def test_page_lists_each_hint_once() -> None:

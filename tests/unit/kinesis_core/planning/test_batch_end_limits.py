@@ -45,6 +45,20 @@ def test_a_backlog_comes_in_batches_of_at_most_so_many_records(
     assert max(map(len, batches)) <= limit
 
 
+@pytest.mark.parametrize(("size", "largest"), [(100, 200), (5 * KIB, 500)])
+def test_a_burst_is_divided_only_within_what_a_plan_reads(one: OneShard, size: int, largest: int) -> None:
+    """Records of one millisecond have no time between them. So a batch has all of them, unless the limit is within its first 256 KiB."""
+    started_ms = one.stream.now_ms()
+    for burst in range(20):
+        for record in one.put(500, data=b"x" * size):
+            record.arrived_s = started_ms / 1000 + burst
+    one.stream.clock.sleep(30)
+    batches = drain(one, Limits(max_records=200))
+    assert [r for batch in batches for r in batch] == one.records
+    of_known_size = batches[1:]
+    assert max(map(len, of_known_size)) == largest
+
+
 def test_sparse_shards_fill_their_batches(one: OneShard) -> None:
     """Where a shard took in far less than it could, a batch reaches further than its least span of time."""
     one.put(2000, 0.05)

@@ -41,7 +41,9 @@ _DIVIDED = (
 MAX_RECORDS_PER_SHARD = HOW_MUCH.option(
     name="maxRecordsPerShard",
     meaning=(
-        "The approximate maximum number of records of each shard in a micro-batch. An aggregate counts as one record. On Spark 4.0 "
+        "The approximate maximum number of records of each shard in a micro-batch. An aggregate counts as one record. A limit of "
+        "more records than a plan reads (1,000, or 256 KiB) counts as the time in which a shard can receive them, at 1,000 "
+        "records a second: a burst of records in a shorter time is not divided. On Spark 4.0 "
         "and 4.1 the default has no effect: a micro-batch contains all records in the stream. Set this option, "
         "`maxBytesPerShard`, `maxRecordsPerTrigger` or `maxBytesPerBatch` there to limit it. If you set one of them "
         "there, `Trigger.AvailableNow` ends after one micro-batch of that size."

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from kinesis_core.clock import SystemClock
 from kinesis_core.for_spark import plain_errors
 from kinesis_core.model import check_times
 from spark_kinesis_source.filters import Wanted, read_filters
 from spark_kinesis_source.partitions import ShardPartition, split
-from spark_kinesis_source.planner_factory import begin, certain_from_ms, open_planner
+from spark_kinesis_source.planner_factory import begin, open_planner
 from spark_kinesis_source.task import ReadTask, for_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from kinesis_core.model import RangeGroup
+    from kinesis_core.planning import Planner
     from spark_kinesis_source.options import SourceOptions
 
 
@@ -32,29 +33,41 @@ class KinesisBatchReader(DataSourceReader):
         self._options = options.for_batch_read()
         self._task = ReadTask.of(self._options, columns)
         self._wanted = Wanted()
-        self._names = {ref.label: ref.name for ref in options.connection.streams}
 
     def __reduce__(self) -> tuple[Callable[[ReadTask], ReadTask], tuple[ReadTask]]:
         return for_tasks, (self._task,)
 
     @plain_errors()
     def partitions(self) -> list[InputPartition]:
-        options, wanted = self._options, self._wanted
-        if wanted.is_nothing:
+        if self._wanted.is_nothing:
             return [ShardPartition(())]
-        position, ending = options.batch_starting_position, options.ending_position
-        with closing(open_planner(options)) as planner:
-            if wanted != Wanted():
-                now_ms = int(SystemClock().now_s() * 1000)
-                position = wanted.start(position, certain_from_ms(options.connection), now_ms)
-                ending = wanted.end(ending, now_ms)
-            start, started_at = begin(planner, options, position)
-            # A read that starts after its end is a mistake of the user, unless a condition moved one of them: then it is empty.
-            is_as_given = ending == options.ending_position and position == options.batch_starting_position
-            end = planner.end_offset(start, ending, started_at if is_as_given else None)
-            groups = wanted.groups(planner.range_groups(start, end), self._names)
+        with closing(open_planner(self._options)) as planner:
+            groups = self.plan(planner)
         # Spark replaces an empty list by InputPartition(None).
-        return [*split(groups, options.shards_per_task, options.max_partitions)] or [ShardPartition(())]
+        return [*split(groups, self._options.shards_per_task, self._options.max_partitions)] or [
+            ShardPartition(())
+        ]
+
+    def plan(self, planner: Planner) -> list[RangeGroup]:
+        """
+        Return the ranges between the positions of the read, without those that have no wanted record.
+
+        Raises:
+            OptionError: A position is in the future or names what does not exist, or all shards start after their end.
+            DataLossError: Records of the read have expired, or may have, and a loss stops the query.
+        """
+        options, wanted = self._options, self._wanted
+        position, ending = options.batch_starting_position, options.ending_position
+        if wanted != Wanted():
+            certain_from_ms = planner.certain_from_ms()  # its first call shows the service's clock
+            now_ms = planner.now_ms()
+            position, ending = wanted.start(position, certain_from_ms, now_ms), wanted.end(ending, now_ms)
+        # A read that starts after its end is a mistake of the user, unless a condition moved one of them: then it is empty.
+        is_as_given = ending == options.ending_position and position == options.batch_starting_position
+        start, started_at = begin(planner, options, position)
+        end = planner.end_offset(start, ending, started_at if is_as_given else None)
+        names = {ref.label: ref.name for ref in options.connection.streams}
+        return wanted.groups(planner.range_groups(start, end), names)
 
     def read(self, partition: ShardPartition) -> Iterator[pa.RecordBatch]:  # type: ignore[override] # our own
         return self._task.read(partition)

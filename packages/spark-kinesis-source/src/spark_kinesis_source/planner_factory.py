@@ -8,7 +8,6 @@ from attrs import evolve
 
 from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
 from kinesis_core.model import At, Offset, StartingPosition, names_applications
-from kinesis_core.shards import certain_from_ms as certain_since_ms
 from kinesis_credentials.logs import get_logger
 from spark_kinesis_source.options import DEAGGREGATE, STARTING_POSITION, SourceOptions, inside_aggregate_error
 
@@ -51,12 +50,6 @@ def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Pla
     apis = _open_streams(options.connection)
     settings = evolve(options.plan, first_plan_crosses_gaps=is_planned_once)
     return Planner(apis, settings, threads=options.planning_threads)
-
-
-def certain_from_ms(connection: Connection) -> int:
-    """Return the earliest time since which no record has expired in any stream."""
-    apis = _open_streams(connection).values()
-    return max(certain_since_ms(api.now_ms(), api.describe().retention_hours) for api in apis)
 
 
 def begin(

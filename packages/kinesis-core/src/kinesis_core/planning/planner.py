@@ -31,6 +31,7 @@ from kinesis_core.planning.shares import Shares, divide_limits
 from kinesis_core.planning.skew import Skew
 from kinesis_core.planning.start_positions import begin, end, late_error
 from kinesis_core.planning.stream_planner import Draft, StreamPlanner
+from kinesis_core.shards import MARGIN_MS, certain_from_ms
 from kinesis_credentials.advice import Advice, Setting
 from kinesis_credentials.logs import get_logger
 
@@ -175,6 +176,16 @@ class Planner:
         known = {name: planner.facts.known_retention_hours() for name, planner in self._streams.items()}
         return {name: hours for name, hours in known.items() if hours is not None}
 
+    def now_ms(self) -> int:
+        """Return the service's clock, which may differ from our own: a lower bound, which is close after the first response."""
+        return max(planner.api.now_ms() for planner in self._streams.values())
+
+    def certain_from_ms(self) -> int:
+        """Return the earliest time since which no record has expired in any stream, or would expire in a read from the oldest one."""
+        hours = min(planner.facts.retention_hours() for planner in self._streams.values())
+        margin_ms = max(MARGIN_MS, int(self._settings.trim_horizon_margin_s * 1000))
+        return certain_from_ms(self.now_ms(), hours, margin_ms)
+
     def losses(self) -> dict[str, int]:
         """Return by stream how many losses were logged since this planner was made."""
         return {name: planner.reports.count for name, planner in self._streams.items()}
@@ -198,9 +209,6 @@ class Planner:
         if (error := errors[0]) is not None and all(errors):
             raise error
 
-    def _now_ms(self) -> int:
-        return max(planner.api.now_ms() for planner in self._streams.values())
-
     def _shares(self, drafts: Mapping[str, Draft], bounded: bool, is_whole: bool) -> Shares | None:
         """Divide the limits of a batch again: the shards, and what they need, change. None if it ends at the tips."""
         if not bounded:
@@ -208,7 +216,7 @@ class Planner:
         limits, batch_limits = self._settings.limits, self._settings.batch_limits
         needs = {} if batch_limits == Limits() else self._skew.needs(drafts)
         # A whole plan may be the only one, and the service's clock is not known before its first responses.
-        until_ms = float("inf") if is_whole else self._skew.reach_ms(self._now_ms())
+        until_ms = float("inf") if is_whole else self._skew.reach_ms(self.now_ms())
         return evolve(divide_limits(limits, batch_limits, needs), until_ms=until_ms)
 
     def _plan_round(
@@ -222,7 +230,7 @@ class Planner:
                 planner.refresh(draft.start, patiently=shares is None)
                 with self._schedule.of_one_stream() as is_spent:
                     drafts = {**drafts, name: planner.plan(draft, shares, is_spent)}
-            held = drafts if shares is None else self._skew.hold(drafts, self._now_ms())
+            held = drafts if shares is None else self._skew.hold(drafts, self.now_ms())
             # Shards that were left out and would hold others come first: the round continues with them.
             planned = None if held is None else self._finish(held)
             self._schedule.end_plan()

@@ -112,6 +112,7 @@ SPARK_OF_DOCS = "4.2"
 SPARKS_WITH_CLIENT = ("4.0", "4.2")
 """The oldest and the newest Spark whose client is published as `pyspark-client`."""
 SPARKS_WITH_PIPELINES = ("4.1", "4.2", "4.3")
+SPARKS_ON_YARN = ("4.3",)
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 SPARK_OF_GLUE, PYTHON_OF_GLUE = "4.1", "3.13"
@@ -202,7 +203,10 @@ def slow(session: nox.Session) -> None:
     """Run the tests that only the loop `everything` has, on the newest Spark, and property tests with all their examples."""
     _require_java(session)
     _install(session, "test", "demo", "bench", native=True)
-    _pytest(session, *(session.posargs or ["tests", "-m", "everything and not pasted and not connect"]))
+    _pytest(
+        session,
+        *(session.posargs or ["tests", "-m", "everything and not pasted and not connect and not yarn"]),
+    )
 
 
 @nox.session(venv_backend="none")
@@ -340,6 +344,23 @@ def pipelines(session: nox.Session, spark: str) -> None:
     _install(session, "test", spark=spark)
     session.install(*_pyspark(session, spark), f"pyspark[pipelines]~={spark}.0")
     _pytest(session, *(session.posargs or ["tests/pipelines"]))
+
+
+@nox.session
+@nox.parametrize("spark", [nox.param(version, id=version) for version in SPARKS_ON_YARN])
+def yarn(session: nox.Session, spark: str) -> None:
+    """Test YARN: a packed environment on a cluster of YARN and HDFS, by the commands of the page Deploy. It needs Maven."""
+    _require_java(session)
+    _install(session, "test", spark=spark)
+    python = Path(session.create_tmp(), "reader").resolve() / "bin" / "python"
+    session.run("uv", "venv", "--quiet", "--clear", "--seed", str(python.parents[1]), external=True)
+    ours = _wheels(
+        session, *PACKAGES["spark-kinesis-source"], *sorted(NEED_PYSPARK)
+    )  # not in place: it is packed
+    pip = ("uv", "pip", "install", "--quiet", f"--python={python}")
+    session.run(*pip, *ours, *_pyspark(session, spark), "venv-pack", external=True)
+    session.env["READER_PYTHON"] = str(python)
+    _pytest(session, *(session.posargs or ["tests/yarn"]))
 
 
 @nox.session

@@ -127,6 +127,11 @@ KCL_3 = JavaProgram(*_KCL, "3.5.1", ("kcl", "kcl_3"))
 TABLES = JavaProgram("com.amazonaws", "DynamoDBLocal", "2.6.1", ("tables",))
 
 
+def hadoop(version: str) -> JavaProgram:
+    """Return HDFS and YARN of a version of Hadoop."""
+    return JavaProgram("org.apache.hadoop", "hadoop-client-minicluster", version, ("hadoop",))
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold the lock of other processes that install the same."""

@@ -40,8 +40,9 @@ FOLDERS = {
     "pipelines": "everything",
     "soak": "everything",
     "spark": "everything",
+    "yarn": "everything",
 }
-NEED_MORE = ("connect", "pasted", "witness")
+NEED_MORE = ("connect", "pasted", "witness", "yarn")
 """Markers of tests that need more than Python and Java: their loop is `everything`, whatever that of their folder or function."""
 
 

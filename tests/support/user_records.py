@@ -28,7 +28,8 @@ def user_record(data: bytes, **facts: Any) -> UserRecord:
 
 def user_records(emulator: Emulator, stream: str) -> list[UserRecord]:
     """Return all user records of *stream*, shard by shard."""
-    with Stream.open(stream, **connection_to(emulator.endpoint_url)) as opened:
+    connection = connection_to(emulator.endpoint_url) | {"region": emulator.settings.region}
+    with Stream.open(stream, **connection) as opened:
         return list(opened.read("TRIM_HORIZON").records())
 
 

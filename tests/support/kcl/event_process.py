@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +30,8 @@ class EventProcess:
     command: Sequence[str]
     log: Path
     """The file for its standard error."""
+    environment: Mapping[str, str] | None = None
+    """The variables of the program, or None for those of this process."""
     at_end: Callable[[], Event] | None = None
     """Returns a last event, once the program has ended: what it leaves behind."""
     _child: subprocess.Popen[str] = field(init=False)
@@ -41,7 +43,12 @@ class EventProcess:
     def __attrs_post_init__(self) -> None:
         with self.log.open("ab") as log:
             self._child = subprocess.Popen(
-                list(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                list(self.command),
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
         self._reader = threading.Thread(target=self._read, name="events", daemon=True)
         self._reader.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from support.java_programs import Installed
@@ -23,8 +23,13 @@ def start_java(
     log: Path,
     properties: Iterable[str] = (),
     flags: Iterable[str] = SMALL,
+    environment: Mapping[str, str] | None = None,
 ) -> EventProcess:
-    """Start the class *main*. *properties* are system properties, as name=value, and *flags* those of the JVM."""
+    """
+    Start the class *main*.
+
+    *properties* are system properties, as name=value, *flags* those of the JVM, and *environment* its variables.
+    """
     host, port = _NOBODY
     proxies = [
         f"-D{kind}.proxy{name}" for kind in ("http", "https") for name in (f"Host={host}", f"Port={port}")
@@ -33,4 +38,4 @@ def start_java(
     if installed.loaded.exists():
         flags = (*flags, f"-XX:SharedArchiveFile={installed.loaded}")
     command = ["java", *flags, *proxies, *given, "-cp", installed.class_path, main, *arguments]
-    return EventProcess(command, log)
+    return EventProcess(command, log, environment)

@@ -36,6 +36,7 @@ def client(target: Target, ledger: Ledger) -> Any:
         ("register_stream_consumer", {"StreamARN": ORDERS, "ConsumerName": "day"}),
         ("create_stream", {"StreamName": "kinesis-day-000000000000-x", "ShardCount": 1}),
         ("add_tags_to_stream", {"StreamName": "orders", "Tags": {"a": "b"}}),
+        ("list_tags_for_resource", {"ResourceARN": ORDERS}),
         ("describe_limits", {}),
     ],
 )
@@ -62,6 +63,16 @@ def test_a_stream_is_in_the_ledger_before_it_is_created(
     tags = client.list_tags_for_stream(StreamName=name)["Tags"]
     assert {tag["Key"]: tag["Value"] for tag in tags} == ledger.run.tags
     assert ledger.used() == {"shard_hours": 2}
+
+
+def test_a_consumer_has_the_tags_of_the_run(client: Any, ledger: Ledger) -> None:
+    """A consumer costs as much as a stream, and a policy may require tags. It is tagged by the call that registers it."""
+    name = f"{ledger.run.prefix}stream"
+    client.create_stream(StreamName=name, ShardCount=1)
+    arn = client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]["StreamARN"]
+    made = client.register_stream_consumer(StreamARN=arn, ConsumerName="day")["Consumer"]
+    tags = client.list_tags_for_resource(ResourceARN=made["ConsumerARN"])["Tags"]
+    assert {tag["Key"]: tag["Value"] for tag in tags} == ledger.run.tags
 
 
 def test_a_table_has_the_tags_of_the_run(target: Target, ledger: Ledger) -> None:

@@ -20,7 +20,7 @@ KINESIS_CALLS = frozenset(
         *("DecreaseStreamRetentionPeriod", "IncreaseStreamRetentionPeriod", "ListTagsForStream"),
         *("GetRecords", "GetShardIterator", "PutRecord", "PutRecords", "SubscribeToShard"),
         *("RegisterStreamConsumer", "DeregisterStreamConsumer", "DescribeStreamConsumer"),
-        *("ListStreamConsumers", "MergeShards", "SplitShard", "UpdateShardCount"),
+        *("ListStreamConsumers", "ListTagsForResource", "MergeShards", "SplitShard", "UpdateShardCount"),
         *("UpdateMaxRecordSize", "UpdateStreamRecordDistributionStrategy"),
     }
 )
@@ -66,6 +66,7 @@ class Guard:
             self.ledger.use(usage)
         if call == "CreateStream":
             self.ledger.creating(Resource("stream", params["StreamName"]))
+        if call in {"CreateStream", "RegisterStreamConsumer"}:
             return {**params, "Tags": self.ledger.run.tags}
         if call == "CreateTable":
             self.ledger.creating(Resource("table", params["TableName"]))
@@ -86,7 +87,11 @@ class Guard:
 def _names(params: Mapping[str, Any]) -> list[str]:
     """Return the names of all streams and tables that a call names."""
     plain = (params[name] for name in ("StreamName", "TableName") if params.get(name))
-    arns = (params[name] for name in ("StreamARN", "ConsumerARN", "ResourceArn") if params.get(name))
+    arns = (
+        params[name]
+        for name in ("StreamARN", "ConsumerARN", "ResourceARN", "ResourceArn")
+        if params.get(name)
+    )
     return [*plain, *(arn.partition("/")[2].partition("/")[0] for arn in arns)]
 
 

@@ -78,6 +78,8 @@ def test_the_text_has_everything() -> None:
     """Outcomes, failures, answers and what was not asked are in the text, in tables that hold."""
     text = "\n".join(report.markdown(MADE))
     for part in (
+        "Counted cost: $0.51 of $1.50.",
+        "| statuses | passed | 60 | it only asks |",
         "| deleted | failed | 5 | 0 of 1 |",
         "* deleted: not so: it is so. it | is not",
         "| how long a new stream is CREATING (`creating_s`) | 10.5 s (9.0 to 12.0, 2 times) | statuses |",
@@ -85,6 +87,12 @@ def test_the_text_has_everything() -> None:
         "| How coarse is trimming? | a day is too short |",
     ):
         assert part in text
+
+
+def test_the_text_of_a_rehearsal() -> None:
+    """It says that nothing in it is AWS's, and that nothing was charged."""
+    text = "\n".join(report.markdown(evolve(MADE, against=report.LOCAL)))
+    assert "against local servers, so nothing here is AWS's. It would have cost: $0.51 of $1.50." in text
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from attrs import evolve
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from support.paths import ROOT
 from tools.aws import policy, publishing, report
@@ -29,7 +29,7 @@ from tools.aws.cleaning import Cleaner, Left
 from tools.aws.kit import FULL, SMALL, Sizes, Step, with_whole_suite
 from tools.aws.ledger import Ledger, Run, RunningError, ledgers
 from tools.aws.permissions import missing_permissions
-from tools.aws.plan import choose, planned
+from tools.aws.plan import STEPS, choose, planned
 from tools.aws.prices import AS_OF, CHEAPEST, ELSEWHERE, PRICES, cost, factor, table
 from tools.aws.running import CLEANING_S, Running
 from tools.aws.target import Target
@@ -46,6 +46,8 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.do(options))
+    except NoCredentialsError:
+        return _refuse("No AWS credentials were found. Name a profile with --profile, or set AWS_PROFILE.")
     except (BotoCoreError, ClientError, ValueError, RunningError) as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
@@ -70,8 +72,6 @@ def _run(options: argparse.Namespace) -> int:
     """Run against AWS, or against the servers that hidden options name."""
     steps = choose(options.steps)
     target = _target(options)
-    if target.region_name is None:
-        return _refuse("No region is set. Name one with --region, or set AWS_REGION.")
     if options.yes and options.budget is None:
         return _refuse("--yes needs --budget, so that it is you who says what may be spent.")
     caller = target.account()
@@ -80,6 +80,8 @@ def _run(options: argparse.Namespace) -> int:
     )
     sizes = SMALL if options.small else FULL
     sizes = with_whole_suite(sizes) if options.whole_suite else sizes
+    if not target.is_aws:
+        sys.stdout.write("These servers are local, and charge nothing. This is what AWS would charge.\n\n")
     sys.stdout.write("\n".join(_announcement(run, caller["arn"], steps, sizes, options.minutes)) + "\n")
     if options.account not in (None, caller["account"]):
         return _refuse(f"The account is not {options.account}. Nothing was created.")
@@ -98,6 +100,11 @@ def _run(options: argparse.Namespace) -> int:
     made = running.run()
     for path in report.write(made, ledger.folder):
         _say(f"wrote {path}")
+    others = ", ".join(f"{step.name} {step.outcome}" for step in made.not_passed)
+    _say(
+        f"{len(steps) - len(made.not_passed)} of {len(steps)} steps passed"
+        + (f": {others}" if others else "")
+    )
     return _end(running.left, made.is_good)
 
 
@@ -157,6 +164,7 @@ def _rehearse(options: argparse.Namespace) -> int:
             "region": target.region,
             "yes": True,
             "budget": BUDGET_USD,
+            "folder": options.folder / "rehearsals",  # `clean` finds nothing there: the servers end with it
         }
         urls = {
             "kinesis_url": target.kinesis_url,
@@ -189,6 +197,8 @@ def _clean(options: argparse.Namespace) -> int:
     question = f"Delete these {len(found)} in account {caller['account']}, {target.region_name}? Type yes: "
     if found and (options.yes or _agrees(question, "yes")):
         left += cleaner.delete(found)
+    if not left and not found:
+        _say(f"nothing is left in account {caller['account']}, {target.region_name}")
     return _end(left, is_good=True)
 
 
@@ -256,7 +266,13 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_steps(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--steps", nargs="+", default=[], metavar="STEP", help="play only these")
+    parser.add_argument(
+        "--steps",
+        nargs="+",
+        default=[],
+        metavar="STEP",
+        help=f"play only these of {', '.join(step.name for step in STEPS)}",
+    )
     if not any(action.dest == "folder" for action in parser._actions):
         parser.add_argument("--folder", type=Path, default=FOLDER, help=argparse.SUPPRESS)
 

@@ -55,8 +55,12 @@ class Report:
     version: int = field(default=VERSION)
 
     @property
+    def not_passed(self) -> tuple[StepReport, ...]:
+        return tuple(step for step in self.steps if step.outcome != "passed")
+
+    @property
     def is_good(self) -> bool:
-        return not self.left and all(step.outcome == "passed" for step in self.steps)
+        return not self.left and not self.not_passed
 
 
 def step_report(name: str, outcome: str, seconds: float, entries: list[dict[str, Any]]) -> StepReport:
@@ -108,12 +112,13 @@ def markdown(report: Report) -> Iterator[str]:
     where = f"AWS, {report.region}" if report.against == AWS else "local servers, so nothing here is AWS's"
     yield (
         f"{report.made}, commit {report.commit}: {report.seconds / 60:.0f} minutes against {where}. "
-        f"Counted cost: ${report.spent_usd:.2f} of ${report.budget_usd:.2f}."
+        f"{'Counted cost' if report.against == AWS else 'It would have cost'}: "
+        f"${report.spent_usd:.2f} of ${report.budget_usd:.2f}."
     )
     yield from ("", "| step | outcome | seconds | checks that hold |", "| --- | --- | ---: | ---: |")
     for step in report.steps:
-        held = sum(check["holds"] for check in step.checks)
-        yield f"| {step.name} | {step.outcome} | {step.seconds:.0f} | {held} of {len(step.checks)} |"
+        held = f"{sum(check['holds'] for check in step.checks)} of {len(step.checks)}"
+        yield f"| {step.name} | {step.outcome} | {step.seconds:.0f} | {held if step.checks else 'it only asks'} |"
     failed = [*_failures(report)]
     yield from ("", "What failed:", "", *failed) if failed else ()
     yield from ("", "| question | answer | from the step |", "| --- | --- | --- |")

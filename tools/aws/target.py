@@ -31,9 +31,16 @@ class Target:
         return boto3.Session(profile_name=self.profile, region_name=self.region)
 
     @property
-    def region_name(self) -> str | None:
-        name: str | None = self.session.region_name
-        return name
+    def region_name(self) -> str:
+        """
+        The region.
+
+        Raises:
+            ValueError: There is none.
+        """
+        if not self.session.region_name:
+            raise ValueError("No region is set. Name one with --region, or set AWS_REGION.")
+        return str(self.session.region_name)
 
     @property
     def is_aws(self) -> bool:
@@ -42,7 +49,8 @@ class Target:
     def client(self, service: str, *, is_patient: bool = True) -> Any:
         """Return a client of `kinesis`, `dynamodb` or `sts`. An impatient one shows each refusal."""
         url = {"kinesis": self.kinesis_url, "dynamodb": self.dynamodb_url, "sts": self.sts_url}[service]
-        return self.session.client(service, endpoint_url=url, config=_PATIENT if is_patient else _ONCE)
+        config = _PATIENT if is_patient else _ONCE
+        return self.session.client(service, self.region_name, endpoint_url=url, config=config)
 
     def account(self) -> dict[str, str]:
         """Return the account and the ARN of the caller."""

@@ -148,6 +148,13 @@ def deleted_usage(_: Sizes) -> dict[str, float]:
     return {"shard_hours": 2, "put_units": 4}
 
 
+_WHEN = {
+    "deleting": "while the stream is DELETING",
+    "deleted": "once the stream is gone",
+    "recreated": "once a stream of that name exists again",
+}
+
+
 def run_deleted(kit: Kit) -> None:
     """Ask what iterators of a stream answer while it is DELETING, once it is gone, and once it is created again."""
     client = kit.client("kinesis", is_patient=False)
@@ -168,15 +175,14 @@ def run_deleted(kit: Kit) -> None:
     def ask(when: str) -> None:
         for kind, more in kinds.items():
             found = answer(lambda kind=kind: client.get_records(ShardIterator=iterators[kind]))  # type: ignore[misc]
-            kit.findings.fact(
-                f"{when}_old_{kind.lower()}", found, f"GetRecords, {when}, with an old iterator of {kind}"
-            )
+            question = f"GetRecords {_WHEN[when]}, with a {kind} iterator from before the deletion"
+            kit.findings.fact(f"{when}_old_{kind.lower()}", found, question)
             made = answer(
                 lambda kind=kind, more=more: client.get_shard_iterator(  # type: ignore[misc]
                     StreamName=name, ShardId=SHARD, ShardIteratorType=kind, **more
                 )
             )
-            kit.findings.fact(f"{when}_new_{kind.lower()}", made, f"GetShardIterator, {when}, of {kind}")
+            kit.findings.fact(f"{when}_new_{kind.lower()}", made, f"GetShardIterator of {kind} {_WHEN[when]}")
 
     kit.kinesis.delete_stream(StreamName=name)
     if _is_gone(kit, name):
@@ -209,9 +215,10 @@ def run_times(kit: Kit) -> None:
                 StreamName=name, ShardId=SHARD, ShardIteratorType="AT_TIMESTAMP", Timestamp=timestamp
             )
         )
-        kit.findings.fact(
-            f"at_timestamp_{ahead_s:+d}_s", found, f"AT_TIMESTAMP {ahead_s:+d} s ahead of our clock"
+        question = (
+            f"GetShardIterator at a time {abs(ahead_s)} s {'before' if ahead_s < 0 else 'after'} our clock"
         )
+        kit.findings.fact(f"at_timestamp_{ahead_s:+d}_s", found, question)
     old = datetime.now(timezone.utc) - timedelta(days=30)
     found = answer(
         lambda: client.get_records(
@@ -220,7 +227,9 @@ def run_times(kit: Kit) -> None:
             )["ShardIterator"]
         )
     )
-    kit.findings.fact("at_timestamp_before_retention", found, "AT_TIMESTAMP before the stream existed")
+    kit.findings.fact(
+        "at_timestamp_before_retention", found, "GetRecords from a time before the stream existed"
+    )
     if not kit.sizes.waits_for_expiry:
         kit.findings.not_asked(
             "How long does an iterator live?", "a rehearsal does not wait for five minutes"

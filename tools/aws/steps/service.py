@@ -105,6 +105,11 @@ def run_fan_out(kit: Kit) -> None:
     ]
     seconds = wait_until(lambda: _consumer_status(kit, consumer) == "ACTIVE")
     kit.findings.times("consumer_creating_s", [seconds], "how long a new consumer is CREATING")
+    listed = kit.kinesis.list_tags_for_resource(ResourceARN=consumer)["Tags"]
+    tags = {tag["Key"]: tag["Value"] for tag in listed}
+    kit.findings.check(
+        "a consumer has the tags that it was registered with", tags == kit.ledger.run.tags, sorted(tags)
+    )
     kit.use(put_units=kit.sizes.burst_records, fan_out_gb=4 * kit.sizes.burst_records * 1100 / GB)
     with Producer.open(
         stream, **kit.target.connection(), settings=ProducerSettings(aggregation_enabled=False)
@@ -132,7 +137,9 @@ def run_fan_out(kit: Kit) -> None:
         )
         name = f"fan_out_{transport.name.lower()}_s"
         kit.findings.times(
-            name, [time.monotonic() - started_s], f"how long that takes over {transport.value}"
+            name,
+            [time.monotonic() - started_s],
+            f"how long reading {len(polled)} records by fan-out takes over {transport.value}",
         )
         time.sleep(RESUBSCRIBE_S)
     _subscribe_again(kit, consumer, kit.open_shards(stream)[0]["ShardId"])
@@ -178,9 +185,9 @@ def _subscribe_again(kit: Kit, consumer: str, shard_id: str) -> None:
     kit.findings.times(
         "resubscribe_after_s",
         [time.monotonic() - started_s],
-        "how long a second subscription is refused, to a second",
+        "how long a second subscription to a shard is refused, measured to a second",
     )
-    kit.findings.fact("resubscribe_refusals", dict(Counter(codes)), "codes of the refusals until then")
+    kit.findings.fact("resubscribe_refusals", dict(Counter(codes)), "codes of these refusals")
 
 
 def dry_run_usage(_: Sizes) -> dict[str, float]:
@@ -225,7 +232,11 @@ def run_dry_run(kit: Kit) -> None:
             found = "success"
         except ServiceError as error:
             found = error.code
-        kit.findings.fact("dry_run_of_an_unwritable_record", found, "what the record of our check gets")
+        kit.findings.fact(
+            "dry_run_of_an_unwritable_record",
+            found,
+            "the code for the record that our permission check would write",
+        )
     page = client.get_records(ShardIterator=iterator)
     kit.findings.check("no dry run wrote a record", not page["Records"], len(page["Records"]))
 
@@ -309,7 +320,9 @@ def run_large(kit: Kit) -> None:
         kit.findings.check(what, found == [data], [len(each) for each in found])
         name = f"large_read_{wire_format.name.lower()}_s"
         kit.findings.times(
-            name, [time.monotonic() - started_s], f"how long reading it takes in {wire_format.name}"
+            name,
+            [time.monotonic() - started_s],
+            f"how long reading a largest record takes in {wire_format.name}",
         )
     iterator = client.get_shard_iterator(
         StreamName=stream, ShardId=kit.open_shards(stream)[0]["ShardId"], ShardIteratorType="TRIM_HORIZON"

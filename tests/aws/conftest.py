@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,14 +67,22 @@ def new_ledger(tmp_path: Path) -> Callable[..., Ledger]:
     return begin
 
 
+ENDS_WITH_STDIN = (
+    "import os, threading; threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()"
+)
+RUN = f"{ENDS_WITH_STDIN}; import runpy; runpy.run_module('tools.aws', run_name='__main__')"
+
+
 @define
 class KitUnderTest:
-    """The command, as a process or in this one."""
+    """The command, as a process or in this one. No process outlives this one, or the test."""
 
     emulator: Emulator
     target: Target
     folder: Path
     environment: Mapping[str, str] = field(factory=dict)
+    _children: list[tuple[subprocess.Popen[str], int]] = field(factory=list, init=False)
+    """Each with an end of the pipe that is its standard input. The system closes it with this process."""
 
     def arguments(self, *more: str) -> list[str]:
         urls = ("--kinesis-url", self.target.kinesis_url, "--dynamodb-url", self.target.dynamodb_url)
@@ -83,15 +92,25 @@ class KitUnderTest:
     def start(self, *steps: str, budget: str = "2", minutes: float = 10) -> subprocess.Popen[str]:
         limits = ("--budget", budget, "--minutes", str(minutes))
         arguments = self.arguments("--yes", *limits, "--small", "--steps", *steps)
-        return subprocess.Popen(
-            [sys.executable, "-m", "tools.aws", *arguments],
+        its_end, our_end = os.pipe()
+        child = subprocess.Popen(
+            [sys.executable, "-c", RUN, *arguments],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": python_path(), **self.environment},
-            stdin=subprocess.DEVNULL,
+            stdin=its_end,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+        os.close(its_end)
+        self._children.append((child, our_end))
+        return child
+
+    def close(self) -> None:
+        """End what still runs."""
+        for child, our_end in self._children:
+            os.close(our_end)
+            child.communicate(timeout=PATIENCE_S)
 
     def run(self, *steps: str, budget: str = "2") -> tuple[int, str]:
         """Run the steps, and return the exit status and the output."""
@@ -118,6 +137,9 @@ class KitUnderTest:
 
 
 @pytest.fixture
-def kit(emulator: Emulator, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KitUnderTest:
+def kit(
+    emulator: Emulator, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[KitUnderTest]:
     monkeypatch.setattr("tools.aws.cleaning.LATE_S", 0.5)
-    return KitUnderTest(emulator, target, tmp_path / "runs")
+    with closing(KitUnderTest(emulator, target, tmp_path / "runs")) as made:
+        yield made

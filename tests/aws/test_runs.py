@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from attrs import asdict
 
 from aws.conftest import KitUnderTest
 from kinesis_emulator import Emulator, Fault, FaultScript, Limits, RandomFaults, Step
 from support.loops import variants
+from support.paths import ROOT, python_path
 from support.waiting import PATIENCE_S, wait_until
 from tools.aws import report
 from tools.aws.__main__ import main
 from tools.aws.kit import SMALL
-from tools.aws.ledger import Resource, RunningError
+from tools.aws.ledger import Ledger, Resource, RunningError
 from tools.aws.plan import STEPS, planned
 from tools.aws.prices import cost
-from tools.aws.rehearsal import REGION
+from tools.aws.rehearsal import ACCOUNT, REGION
 from tools.aws.report import Report
 
 GOOD, BAD, NOTHING_DONE, LEFT = range(4)
@@ -71,7 +76,8 @@ def test_a_short_run(kit: KitUnderTest) -> None:
     """What it will do and cost comes before everything else, then each step with its outcome."""
     status, output = kit.run(*QUICK)
     assert status == GOOD, output
-    assert output.index("It costs at most") < output.index("its ledger is")
+    assert output.index("charge nothing") < output.index("It costs at most") < output.index("its ledger is")
+    assert "2 of 2 steps passed\n" in output
     assert outcomes(kit) == {"deleted": "passed", "trimming": "passed"}
     found = report_of(kit)
     assert found.facts["recreated_old_latest"]["value"] == "InvalidArgumentException"
@@ -104,6 +110,22 @@ def test_what_is_refused(
     assert kit.emulator.calls.count("CreateStream") == 0
 
 
+def test_cleaning_where_nothing_is_left(kit: KitUnderTest, capfd: pytest.CaptureFixture[str]) -> None:
+    """`clean` says so, and where it looked."""
+    assert kit.clean() == GOOD
+    assert f"nothing is left in account {ACCOUNT}, {REGION}\n" in capfd.readouterr().out
+
+
+def test_no_credentials(
+    kit: KitUnderTest, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without credentials, or without a region, the error names the option."""
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    for arguments, option in (((), "--profile"), (("--region", ""), "--region")):
+        assert kit.clean(*arguments) == NOTHING_DONE
+        assert option in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("action", ["DeleteStream", "ListTagsForStream", "DescribeStreamSummary"])
 def test_permissions_to_delete_come_first(kit: KitUnderTest, action: str) -> None:
     """Without a permission that deleting needs, nothing is created, and the action is named."""
@@ -130,6 +152,8 @@ def test_an_error_does_not_end_a_run(kit: KitUnderTest) -> None:
     assert status == BAD, output
     assert outcomes(kit) == {"deleted": "failed", "trimming": "passed"}
     assert "AccessDeniedException" in report_of(kit).steps[0].error
+    assert f"deleted: its log is {kit.ledger.folder / 'deleted.log'}\n" in output
+    assert "1 of 2 steps passed: deleted failed\n" in output
     check_nothing_is_left(kit)
 
 
@@ -273,7 +297,7 @@ def test_cleaning_a_run_that_goes_on(kit: KitUnderTest, capfd: pytest.CaptureFix
     check_nothing_is_left(kit)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.skipif(sys.platform != "linux", reason="it opens the pipe of another process in /proc")
 def test_a_step_that_outlives_its_run(kit: KitUnderTest) -> None:
     """After a kill of the run its step ends, whatever it waits for. Until then `clean` is refused."""
     called, go_on = threading.Event(), threading.Event()
@@ -287,16 +311,38 @@ def test_a_step_that_outlives_its_run(kit: KitUnderTest) -> None:
     kit.emulator.settings.fault = hold
     assert called.wait(PATIENCE_S)
     [step] = psutil.Process(child.pid).children()
-    step.suspend()
-    child.kill()
-    child.communicate(timeout=PATIENCE_S)
-    assert kit.clean() == NOTHING_DONE
-    step.resume()
+    with open(f"/proc/{step.pid}/fd/0", "wb"):  # the step ends when nobody can write to its input any more
+        child.kill()
+        child.communicate(timeout=PATIENCE_S)
+        assert kit.clean() == NOTHING_DONE
     wait_for_the_lock(kit)
     kit.emulator.settings.fault = None
     go_on.set()
     assert kit.clean() == GOOD
     check_nothing_is_left(kit)
+
+
+def test_a_step_that_starts_after_its_run(kit: KitUnderTest, new_ledger: Callable[..., Ledger]) -> None:
+    """A step whose run was killed before the step could look ends too, with all that it has started."""
+    go_on = threading.Event()
+
+    def hold(_: object) -> None:
+        go_on.wait(PATIENCE_S)
+
+    kit.emulator.settings.fault = hold
+    arguments = [str(new_ledger().folder), "trimming", kit.target.dump(), json.dumps(asdict(SMALL))]
+    step = subprocess.Popen(
+        [sys.executable, "-m", "tools.aws.step_process", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": python_path()},
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        assert step.wait(PATIENCE_S) == -signal.SIGKILL
+    finally:
+        step.kill()
+        go_on.set()
 
 
 def test_cleaning_without_a_ledger(

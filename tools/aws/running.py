@@ -25,7 +25,6 @@ from tools.aws.prices import add, cost
 from tools.aws.report import AWS, LOCAL, Report, StepReport, facts_of, not_asked_of, step_report
 from tools.aws.target import Target
 
-LOOK_S = 0.05
 CLEANING_S = 900.0
 """Kept of the time of a run, for deleting."""
 
@@ -77,7 +76,11 @@ class Running:
         entries = self._entries[step.name] = read_findings(self._findings(step))
         report = step_report(step.name, _judge(outcome, entries), seconds, entries)
         self._reports.append(report)
-        self.say(f"{step.name}: {report.outcome} after {seconds:.0f} s, ${self.ledger.spent_usd():.2f} spent")
+        self.say(
+            f"{step.name}: {report.outcome} after {seconds:.0f} s, ${self.ledger.spent_usd():.2f} counted"
+        )
+        if report.outcome == "failed":
+            self.say(f"{step.name}: its log is {self._log(step)}")
         self._clean()
 
     def _reason_to_skip(self, step: Step, time_left_s: float) -> tuple[str, str] | None:
@@ -97,12 +100,12 @@ class Running:
     def _outcome(self, step: Step, limit_s: float, lock: IO[str]) -> str:
         """Return how the process of *step* ended. It has not survived."""
         arguments = [str(self.ledger.folder), step.name, self.target.dump(), json.dumps(asdict(self.sizes))]
-        with (self.ledger.folder / f"{step.name}.log").open("wb") as log:
+        with self._log(step).open("wb") as log:
             child = subprocess.Popen(
                 [sys.executable, "-m", "tools.aws.step_process", *arguments],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONPATH": python_path()},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # the step ends when it is closed
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C reaches the run only, which ends the step
@@ -115,8 +118,11 @@ class Running:
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(child.pid, signal.SIGKILL)  # also Spark's JVM
-                child.wait()
+                child.communicate()
         return "passed" if child.returncode == 0 else "failed"
+
+    def _log(self, step: Step) -> Path:
+        return self.ledger.folder / f"{step.name}.log"
 
     def _findings(self, step: Step) -> Path:
         return self.ledger.folder / f"{step.name}.jsonl"

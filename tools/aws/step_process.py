@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
-import time
 from pathlib import Path
 
 from tools.aws.findings import Findings
@@ -19,11 +19,9 @@ from tools.aws.ledger import Ledger
 from tools.aws.plan import choose
 from tools.aws.target import Target
 
-LOOK_S = 0.2
-
 
 def main(folder: str, step_name: str, target: str, sizes: str) -> int:
-    end_with_parent()
+    end_with_run()
     [step] = choose([step_name])
     ledger = Ledger(Path(folder))
     findings = Findings(ledger.folder / f"{step.name}.jsonl")
@@ -37,16 +35,18 @@ def main(folder: str, step_name: str, target: str, sizes: str) -> int:
     return 0
 
 
-def end_with_parent() -> None:
-    """End this process when its parent is gone, whatever it does. The ledger has all that it has made."""
-    parent = os.getppid()
+def end_with_run() -> None:
+    """
+    End this process, and all that it has started, when its run is gone, whatever it does: its standard input ends then.
 
-    def look() -> None:
-        while os.getppid() == parent:
-            time.sleep(LOOK_S)
-        os._exit(1)
+    The run has made it the first of its group. The ledger has all that it has made.
+    """
 
-    threading.Thread(target=look, daemon=True).start()
+    def end() -> None:
+        os.read(0, 1)
+        os.killpg(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
@@ -189,6 +190,22 @@ def test_records_that_do_not_fit(kinesis: CommandLine, emulator: Emulator, creat
     assert data_of(emulator, destination) == [b"a", b"b"]
 
 
+def test_json(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """-o json has the counts of the last line, and replaces it."""
+    source, destination = create(1), create(1)
+    fill(kinesis, source, 5)
+    ran = kinesis("copy", source, destination, "-o", "json")
+    assert json.loads(ran.text) == {
+        "stream": destination,
+        "written": 5,
+        "recordsOfKinesis": len(emulator.records(destination)),
+        "notWritten": 0,
+        "maybeMissing": 0,
+        "sentAgain": 0,
+    }
+    assert ran.err == ""
+
+
 def test_a_destination_that_refuses(kinesis: CommandLine, create: Create) -> None:
     """When the destination refuses, the error says how many records may be missing, and the state is not saved."""
     source = create(1)
@@ -196,8 +213,11 @@ def test_a_destination_that_refuses(kinesis: CommandLine, create: Create) -> Non
     denied = Step(Fault(code="AccessDeniedException"), "PutRecords", times=None)
     with Emulator(settings=Settings(fault=FaultScript(denied))) as other:
         other.create_stream("orders", 1)
-        ran = kinesis("copy", source, "orders", "--to-endpoint-url", other.endpoint_url, status=1)
+        to_it = ("--to-endpoint-url", other.endpoint_url)
+        ran = kinesis("copy", source, "orders", *to_it, "-o", "json", status=1)
     assert "0 records copied, and 5 may be missing." in ran.err
+    counts = json.loads(ran.text)
+    assert (counts["stream"], counts["written"], counts["maybeMissing"]) == ("orders", 0, 5)
 
 
 def test_a_source_that_fails(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Callable
@@ -38,6 +39,24 @@ def test_the_last_line_tells_of_aggregates(kinesis: CommandLine, emulator: Emula
     )
     for options, stdin, written in ((["--no-aggregate"], lines, "3 records"), ([], b"a\n", "1 record")):
         assert kinesis("put", stream, *options, stdin=stdin).err == f"{written} written to {stream}\n"
+
+
+def test_json(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """-o json has the counts of the last line, and replaces it. Notes on single lines stay on the standard error."""
+    stream = create(1)
+    ran = kinesis("put", stream, "--key", ".c", "-o", "json", stdin=b'{"c": 1}\n\n{"c": 2}\n3\n', status=3)
+    assert json.loads(ran.text) == {
+        "stream": stream,
+        "written": 2,
+        "recordsOfKinesis": len(emulator.records(stream)),
+        "notWritten": 1,
+        "maybeMissing": 0,
+        "sentAgain": 0,
+        "emptyLines": 1,
+    }
+    assert ran.err == "line 4 has no .c\n"
+    plain = json.loads(kinesis("put", stream, "-o", "json", "--no-aggregate", stdin=b"a\nb\n").text)
+    assert (plain["written"], plain["recordsOfKinesis"]) == (2, 2)
 
 
 def test_files(kinesis: CommandLine, emulator: Emulator, create: Create, tmp_path: Path) -> None:
@@ -246,7 +265,7 @@ def test_records_that_kinesis_refuses(kinesis: CommandLine, succeeding: int, sta
     denied = Step(Fault(code="AccessDeniedException"), "PutRecords", after_calls=succeeding, times=None)
     with Emulator(settings=Settings(fault=FaultScript(denied))) as emulator:
         emulator.create_stream("orders", 1)
-        with kinesis.to(emulator).started("put", "orders", "--no-aggregate") as running:
+        with kinesis.to(emulator).started("put", "orders", "--no-aggregate", "-o", "json") as running:
             if succeeding:
                 running.write(b"secret\n")
                 await_data(emulator, "orders", [b"secret"])
@@ -254,6 +273,8 @@ def test_records_that_kinesis_refuses(kinesis: CommandLine, succeeding: int, sta
     assert ran.status == status
     assert f"{succeeding} records were written, and 2 may be missing." in ran.err
     assert f"Reading stopped after line {succeeding + 2}." in ran.err
+    counts = json.loads(ran.text)
+    assert (counts["written"], counts["maybeMissing"]) == (succeeding, 2)
     assert "secret" not in ran.err
 
 

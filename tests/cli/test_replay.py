@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,14 @@ def test_a_pipe(kinesis: CommandLine, emulator: Emulator, orders: str, create: C
         dumped = kinesis("dump", orders, "-o", output).out
         kinesis("replay", "-", target, "--speed", "max", "--form", output, "--no-aggregate", stdin=dumped)
         assert [record.data for record in emulator.records(target)] == PAYLOADS
+
+
+def test_json(kinesis: CommandLine, orders: str, create: Create) -> None:
+    """-o json has the counts of the last line, and replaces it."""
+    dumped = kinesis("dump", orders).out
+    ran = kinesis("replay", "-", create(1), "--speed", "max", "-o", "json", stdin=dumped)
+    counts = json.loads(ran.text)
+    assert (counts["written"], counts["notWritten"], ran.err) == (len(PAYLOADS), 0, "")
 
 
 def test_the_pace(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:

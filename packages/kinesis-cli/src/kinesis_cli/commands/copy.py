@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
 
 from kinesis_cli.completing import StreamName, completed, destination_names
 from kinesis_cli.connecting import DEFAULT, Connect
@@ -24,6 +26,7 @@ def copy(
     follow: bool = False,
     aggregate: bool = True,
     state: Path | None = None,
+    output: Annotated[Literal["text", "json"], Parameter(alias="-o")] = "text",
     connect: Connect = DEFAULT,
     to: Destination = SAME,
 ) -> Status | None:
@@ -47,6 +50,8 @@ def copy(
         Pack many records into one record of Kinesis, as the Kinesis Producer Library does. Consumers must unpack them.
     state
         A file that keeps the position. With it the same command continues where it ended.
+    output
+        A line on the standard error with the counts, or an object of JSON on the standard output.
     """
     from kinesis_cli.copying import CopyWriter, StateFile, check_different, copy_parts, plan_copy
     from kinesis_core import ProducerSettings
@@ -62,4 +67,5 @@ def copy(
     producer = writing.open_producer(destination, ProducerSettings(aggregation_enabled=aggregate))
     with connect.open(source) as stream, Stopping() as stopping, ProgressLine() as progress:
         parts = plan.parts(stream, saved, None if file is None else read.retention_hours)
-        return copy_parts(parts, CopyWriter(producer, note), producer, progress, stopping, file)
+        writer, as_json = CopyWriter(producer, note), output == "json"
+        return copy_parts(parts, writer, producer, progress, stopping, file, as_json=as_json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -26,6 +26,7 @@ def put(
     whole: Annotated[bool, Parameter(negative="")] = False,
     keep_empty: Annotated[bool, Parameter(negative="")] = False,
     rate: float | None = None,
+    output: Annotated[Literal["text", "json"], Parameter(alias="-o")] = "text",
     connect: Connect = DEFAULT,
 ) -> Status | None:
     """
@@ -58,6 +59,8 @@ def put(
         Write empty lines as empty records. Without it they are skipped.
     rate
         Maximum number of records written a second.
+    output
+        A line on the standard error with the counts, or an object of JSON on the standard output.
     """
     from kinesis_cli.putting import (
         PutPace,
@@ -88,4 +91,5 @@ def put(
         if is_typed:
             note("Each line that you type is a record. Ctrl-D ends.")
         rows = read_rows(files, form, stopping)
-        return put_rows(rows, writer, producer, progress, stopping, pace, tells_packing=True)
+        as_json = output == "json"
+        return put_rows(rows, writer, producer, progress, stopping, pace, tells_packing=True, as_json=as_json)

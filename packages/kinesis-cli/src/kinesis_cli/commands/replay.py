@@ -28,6 +28,7 @@ def replay(
     speed: Annotated[float | Literal["max"], Parameter(alias="-s")] = 1.0,
     form: Literal["json", "arrow", "parquet"] | None = None,
     aggregate: bool = True,
+    output: Annotated[Literal["text", "json"], Parameter(alias="-o")] = "text",
     connect: Connect = DEFAULT,
 ) -> Status | None:
     """
@@ -52,6 +53,8 @@ def replay(
         The form of the file. Default: what its name says, or `json`.
     aggregate
         Pack many records into one record of Kinesis, as the Kinesis Producer Library does. Consumers must unpack them.
+    output
+        A line on the standard error with the counts, or an object of JSON on the standard output.
     """
     from kinesis_cli.putting import RowWriter, check_files, put_rows
     from kinesis_cli.replaying import keep_pace, read_recorded
@@ -76,4 +79,4 @@ def replay(
     writer = RowWriter(producer, note)
     with Stopping() as stopping, ProgressLine() as progress:
         rows = keep_pace(read_recorded(path, found, stopping), factor, stopping)
-        return put_rows(rows, writer, producer, progress, stopping)
+        return put_rows(rows, writer, producer, progress, stopping, as_json=output == "json")

@@ -11,8 +11,8 @@ from kinesis_cli.copying.parts import CopyPart
 from kinesis_cli.copying.state import StateFile
 from kinesis_cli.ending import CommandError, IncompleteError, Status
 from kinesis_cli.file_errors import FileError
-from kinesis_cli.output import ProgressLine, note, show_count, show_number
-from kinesis_cli.putting import PutCounts, PutsColumns
+from kinesis_cli.output import ProgressLine, show_count, show_number
+from kinesis_cli.putting import PutCounts, PutsColumns, show_counts
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import DataLossError, KinesisError, OptionError, Producer, PutError, Totals, UserRecord
@@ -70,9 +70,13 @@ def copy_parts(
     progress: ProgressLine,
     stopping: Stopping,
     file: StateFile | None = None,
+    *,
+    as_json: bool = False,
 ) -> Status | None:
     """
     Write the records of all *parts*, close *producer*, and return the exit status. After each part *file* is saved.
+
+    The last line on the standard error has the counts. *as_json* replaces it by an object on the standard output.
 
     Raises:
         OptionError: The copy begins after its end, or in the future.
@@ -96,11 +100,14 @@ def copy_parts(
             outcome.failure = error
         outcome.totals += producer.flush()
     except PutError as error:
-        raise _not_written(error, writer, outcome.totals + producer.close()) from error
+        outcome.totals += producer.close()
+        show_counts(writer.counts, producer.stream, outcome.totals, as_json=as_json)
+        raise _not_written(error, writer, outcome.totals) from error
     producer.close()
     if isinstance(outcome.failure, OptionError) and not outcome.totals.user_records:
         raise outcome.failure
-    note(_summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else ""))
+    text = _summary(writer, outcome.totals, producer.stream) + (", stopped" if stopping.status else "")
+    show_counts(writer.counts, producer.stream, outcome.totals, text, as_json=as_json)
     if outcome.failure is not None:
         kind = IncompleteError if isinstance(outcome.failure, DataLossError) else _kind(outcome.totals)
         raise kind(

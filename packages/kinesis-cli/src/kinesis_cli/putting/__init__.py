@@ -4,7 +4,7 @@ from kinesis_cli.putting.keys import check_constants, parse_key
 from kinesis_cli.putting.lines import LineRows
 from kinesis_cli.putting.running import PutPace, put_rows
 from kinesis_cli.putting.sources import check_files, make_form, read_rows, size_of
-from kinesis_cli.putting.writing import PutCounts, PutsColumns, RowWriter
+from kinesis_cli.putting.writing import PutCounts, PutsColumns, RowWriter, show_counts
 
 __all__ = [
     "LineRows",
@@ -18,5 +18,6 @@ __all__ = [
     "parse_key",
     "put_rows",
     "read_rows",
+    "show_counts",
     "size_of",
 ]

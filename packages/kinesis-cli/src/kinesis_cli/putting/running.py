@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from attrs import define
 
 from kinesis_cli.ending import CommandError, IncompleteError, Status
-from kinesis_cli.output import ProgressLine, note, show_count, show_number
+from kinesis_cli.output import ProgressLine, show_count, show_number
 from kinesis_cli.putting.lines import LineRows
-from kinesis_cli.putting.writing import LineCounts, RowWriter, name_places
+from kinesis_cli.putting.writing import LineCounts, RowWriter, name_places, show_counts
 from kinesis_cli.stopping import StoppedError, Stopping
 from kinesis_cli.wording import in_words_of_commands
 from kinesis_core import Producer, PutError, Totals
@@ -47,11 +47,12 @@ def put_rows(
     pace: PutPace | None = None,
     *,
     tells_packing: bool = False,
+    as_json: bool = False,
 ) -> Status | None:
     """
     Put all *rows*, close *producer*, and return the exit status. The last line on the standard error has the counts.
 
-    With *tells_packing* it also says that records were aggregated.
+    With *tells_packing* it also says that records were aggregated. *as_json* replaces the line by an object on the standard output.
 
     Raises:
         CommandError: Records could not be written, or a file could not be read. What was put before is flushed.
@@ -68,13 +69,16 @@ def put_rows(
             failure = error
         totals = producer.flush()
     except PutError as error:
-        raise _not_written(error, writer.counts, producer.close().user_records) from error
+        totals = producer.close()
+        show_counts(writer.counts, producer.stream, totals, as_json=as_json)
+        raise _not_written(error, writer.counts, totals.user_records) from error
     producer.close()
     if failure is not None and not (totals.user_records or writer.counts.not_written):
         raise failure
     summary = writer.counts.summary(producer.stream, totals.user_records, totals.resent + totals.misplaced)
     stopped = _stopped_at(writer.counts) if stopping.status else ""
-    note(f"{summary}{stopped}{_packed(totals) if tells_packing else ''}")
+    text = f"{summary}{stopped}{_packed(totals) if tells_packing else ''}"
+    show_counts(writer.counts, producer.stream, totals, text, as_json=as_json)
     if failure is not None:
         raise IncompleteError(f"{failure} The records that were read before are written.") from failure
     return stopping.status or (Status.INCOMPLETE if writer.counts.not_written else None)

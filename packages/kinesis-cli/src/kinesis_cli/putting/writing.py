@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import define, evolve, field
 
-from kinesis_cli.output import show_count, show_number
+from kinesis_cli.output import note, show_count, show_json, show_number
 from kinesis_cli.putting.keys import KeyRule
 from kinesis_cli.putting.lines import LineRows, TextColumn
-from kinesis_core import InvalidRecordError
+from kinesis_core import InvalidRecordError, Totals
 
 _NAMED = 20
 """Lines that are named in the last line."""
@@ -60,6 +60,17 @@ class PutCounts:
             self.put += len(data) - len(refused)
             self.put_bytes += sum(map(len, data)) - sum(len(data[index]) for index in refused)
 
+    def as_json(self, stream: str, totals: Totals) -> dict[str, Any]:
+        """Return the object for scripts: what came of all records, of which *totals* were written."""
+        return {
+            "stream": stream,
+            "written": totals.user_records,
+            "recordsOfKinesis": totals.records,
+            "notWritten": self.not_written,
+            "maybeMissing": self.put - totals.user_records,
+            "sentAgain": totals.resent + totals.misplaced,
+        }
+
 
 @define
 class LineCounts(PutCounts):
@@ -77,6 +88,9 @@ class LineCounts(PutCounts):
         if len(self.places) < _NAMED:
             self.places.append(place)
 
+    def as_json(self, stream: str, totals: Totals) -> dict[str, Any]:
+        return {**super().as_json(stream, totals), "emptyLines": self.empty}
+
     def summary(self, stream: str, written: int, resent: int) -> str:
         """Return the last line of the command."""
         parts = [f"{show_number(written, 'record')} written to {stream}"]
@@ -91,6 +105,16 @@ class LineCounts(PutCounts):
     def _named(self) -> str:
         more = self.not_written - len(self.places)
         return name_places(self.places) + (f" and {show_count(more)} more" if more else "")
+
+
+def show_counts(
+    counts: PutCounts, stream: str, totals: Totals, text: str = "", *, as_json: bool = False
+) -> None:
+    """Show what came of all records: as an object on the standard output, else as *text*, if any, on the standard error."""
+    if as_json:
+        show_json(counts.as_json(stream, totals))
+    elif text:
+        note(text)
 
 
 def name_places(places: Sequence[str]) -> str:

@@ -175,7 +175,7 @@ def run_deleted(kit: Kit) -> None:
     def ask(when: str) -> None:
         for kind, more in kinds.items():
             found = answer(lambda kind=kind: client.get_records(ShardIterator=iterators[kind]))  # type: ignore[misc]
-            question = f"GetRecords {_WHEN[when]}, with a {kind} iterator from before the deletion"
+            question = f"GetRecords {_WHEN[when]}, with an iterator of {kind} from before the deletion"
             kit.findings.fact(f"{when}_old_{kind.lower()}", found, question)
             made = answer(
                 lambda kind=kind, more=more: client.get_shard_iterator(  # type: ignore[misc]

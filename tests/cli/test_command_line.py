@@ -145,6 +145,9 @@ def test_an_unknown_command(kinesis: CommandLine) -> None:
     [
         ("tail -f orders", "-f is --format, the form of a line. New records are followed without an option"),
         ("tail -n 3 -f orders", "-f is --format, the form of a line."),
+        ("tail -F orders", "New records are followed without an option: kinesis tail STREAM."),
+        ("tail -5 orders", "The last 5 records are shown by -n 5."),
+        ("tail orders -5", "The last 5 records are shown by -n 5."),
         ("copy orders teas -f", "Only `kinesis tail` has -f, which is --format. Write --file or --follow"),
         ("dump orders -f orders.jsonl", "Only `kinesis tail` has -f"),
         ("replay orders", "One file and one stream are needed: FILE STREAM, or --file FILE STREAM."),

@@ -141,12 +141,24 @@ def _explain(error: Exception, name: str, arguments: Sequence[str]) -> tuple[Sta
 
 
 def _hint(name: str, arguments: Sequence[str]) -> str:
-    """Return what -f means, if it is used as other programs have it."""
+    """Return what to type instead, if a flag is used as other programs have it."""
+    if name == "kinesis tail":
+        return _hint_of_tail(arguments)
     if not any(each.startswith("-f") for each in arguments):
         return ""
-    if name == "kinesis tail":
-        return " -f is --format, the form of a line. New records are followed without an option: kinesis tail STREAM."
     return " Only `kinesis tail` has -f, which is --format. Write --file or --follow in full."
+
+
+def _hint_of_tail(arguments: Sequence[str]) -> str:
+    follows = " New records are followed without an option: kinesis tail STREAM."
+    for each in arguments:
+        if each.startswith("-f"):
+            return f" -f is --format, the form of a line.{follows}"
+        if each == "-F":
+            return follows
+        if each.startswith("-") and each[1:].isdigit():
+            return f" The last {each[1:]} records are shown by -n {each[1:]}."
+    return ""
 
 
 def _help_of(name: str, error: Exception) -> str:

@@ -112,7 +112,7 @@ SPARK_OF_DOCS = "4.2"
 SPARKS_WITH_CLIENT = ("4.0", "4.2")
 """The oldest and the newest Spark whose client is published as `pyspark-client`."""
 SPARKS_WITH_PIPELINES = ("4.1", "4.2", "4.3")
-SPARKS_ON_YARN = ("4.3",)
+SPARKS_ON_YARN = ("4.0", "4.3")
 SPARK_OF_PYTHON = {"3.10": "4.2", "3.12": "4.1", "3.13": "4.0", "3.14": "4.3"}
 """Further interpreters, each with one Spark. Together they cover the differences between versions."""
 SPARK_OF_GLUE, PYTHON_OF_GLUE = "4.1", "3.13"

@@ -14,6 +14,8 @@ from attrs import define, field
 
 pytest.importorskip("pyspark")
 
+import pyspark
+
 from kinesis_emulator import Emulator, Limits, Request, Settings
 from support.streams import KEY_ID, SECRET, StreamUnderTest
 from support.user_records import data_of
@@ -24,6 +26,8 @@ from yarn.gateway import Disturb, Gateway, Submission
 
 REGION = "eu-west-1"  # of the page's commands
 CHECKPOINT = "checkpoints/teas"  # of the page's job
+REPEATS_ONLY = pyspark.__version__ < "4.2"
+"""Whether a run with availableNow that has to repeat a batch leaves what is new for the next run."""
 
 pytestmark = [
     pytest.mark.yarn,
@@ -107,10 +111,10 @@ def in_a_batch(gateway: Gateway, emulator: Emulator, kill: Callable[[Submission]
     return disturb
 
 
-def assert_copied(emulator: Emulator, gateway: Gateway, orders: StreamUnderTest) -> None:
-    """Every order was copied once, by the Python of the archive that YARN has unpacked for the executor."""
-    assert data_of(emulator, "teas") == sorted(orders.payloads)
-    assert f"copied {len(orders.payloads)} orders" in gateway.printed()
+def assert_copied(emulator: Emulator, gateway: Gateway, orders: list[bytes]) -> None:
+    """Each of these orders was copied once, by the Python of the archive that YARN has unpacked for the executor."""
+    assert data_of(emulator, "teas") == sorted(orders)
+    assert f"copied {len(orders)} orders" in gateway.printed()
     for python in re.findall(r"^with (.+)$", gateway.printed(), re.MULTILINE):
         assert Path(python).is_relative_to(gateway.cluster.folder / "local")
         assert python.endswith("/environment/bin/python")
@@ -121,7 +125,7 @@ def test_cluster_mode(gateway: Gateway, emulator: Emulator, orders: StreamUnderT
     A killed executor is replaced, and its task repeated.
 
     The driver is in the application master. If that is killed, YARN starts a second one. It continues from the checkpoint: it repeats the
-    batch, and reads what was put meanwhile.
+    batch without what was put meanwhile. A next batch has that.
     """
 
     def kill_executor(_: Submission) -> None:
@@ -131,10 +135,13 @@ def test_cluster_mode(gateway: Gateway, emulator: Emulator, orders: StreamUnderT
         gateway.cluster.kill(gateway.cluster.masters(), and_end=gateway.cluster.executors())
         orders.put_numbers(125)
 
-    for kill in (kill_executor, kill_master):
-        orders.put_numbers(125)
-        assert gateway.run("cluster", in_a_batch(gateway, emulator, kill)) == 0
-        assert_copied(emulator, gateway, orders)
+    orders.put_numbers(125)
+    assert gateway.run("cluster", in_a_batch(gateway, emulator, kill_executor)) == 0
+    assert_copied(emulator, gateway, orders.payloads)
+
+    orders.put_numbers(125)
+    assert gateway.run("cluster", in_a_batch(gateway, emulator, kill_master)) == 0
+    assert_copied(emulator, gateway, orders.payloads[: 250 if REPEATS_ONLY else None])
 
 
 def test_client_mode(gateway: Gateway, emulator: Emulator, orders: StreamUnderTest) -> None:
@@ -154,11 +161,11 @@ def test_client_mode(gateway: Gateway, emulator: Emulator, orders: StreamUnderTe
 
     orders.put_numbers(125)
     assert gateway.run("client", in_a_batch(gateway, emulator, kill_master)) == 0
-    assert_copied(emulator, gateway, orders)
+    assert_copied(emulator, gateway, orders.payloads)
 
     orders.put_numbers(125)
     assert gateway.run("client", in_a_batch(gateway, emulator, kill_driver)) == -signal.SIGKILL
 
     orders.put_numbers(125)
     assert gateway.run("client") == 0
-    assert_copied(emulator, gateway, orders)
+    assert_copied(emulator, gateway, orders.payloads[: 250 if REPEATS_ONLY else None])

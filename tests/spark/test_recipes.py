@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession, functions as f
 
 from docs.blocks import Use, blocks
 from kinesis_emulator import Emulator
+from spark_kinesis_source.data_source import HAS_ADMISSION_CONTROL
 from support.paths import TESTS
 from support.python_starts import PatientQuery
 from support.streams import KEY_ID, REGION, SECRET
@@ -20,6 +21,7 @@ from support.streams import KEY_ID, REGION, SECRET
 PAGE = TESTS.parent / "docs" / "howto" / "recipes.md"
 CHECKS = "assert "
 """The page's checks are for its own records."""
+pytestmark = pytest.mark.all_sparks
 
 Puts = list[tuple[str, bytes]]
 
@@ -62,6 +64,11 @@ DEAD_LETTERS = (
         "dead_letters": [b"{oops", b"\xff\xfe", b'{"sale": "x"}', b'{"amount": 1}', b"", b"[]"],
     },
 )
+LATER = of_json("clicks", click("e", 31), click("f", 32))
+"""
+Before Spark 4.2 a batch writes the windows that the batch before it closed. After a crash it can be one batch more: Spark skips a
+batch whose files are there, and does not learn the times of its records.
+"""
 half = gzip.compress(json.dumps(log("DATA_MESSAGE", "third")).encode())
 LOGS = (
     gzipped(log("CONTROL_MESSAGE", "check"), log("DATA_MESSAGE", "héllo 😀", "second")),
@@ -117,6 +124,11 @@ class Recipe:
     def run(self) -> None:
         exec(self._code, self._names)  # noqa: S102 # a page of this repository
 
+    def resume(self) -> None:
+        """Run after a crash. Before Spark 4.2 a run has one batch, and the first run only repeats the interrupted one."""
+        for _ in range(1 if HAS_ADMISSION_CONTROL else 2):
+            self.run()
+
     def forget_the_last_commits(self) -> None:
         """Leave behind what a crash between the write and the commit of each query leaves."""
         for commits in self._folder.glob("checkpoints/*/commits"):
@@ -157,9 +169,12 @@ def test_stopped_in_the_middle(
     for puts in (first, second):
         for name, data in puts:
             emulator.put(name, data)
-        stopped.run()
+        stopped.resume()
         stopped.forget_the_last_commits()
-    stopped.run()
     at_once = Recipe(spark, emulator, tmp_path / "at-once", section)
     at_once.run()
+    for name, data in LATER:
+        emulator.put(name, data)
+        stopped.resume()
+        at_once.run()
     assert stopped.tables() == at_once.tables() == {name: sorted(rows) for name, rows in expected.items()}

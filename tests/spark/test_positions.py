@@ -80,6 +80,33 @@ def test_a_duration_before_now(spark: SparkSession, emulator: Emulator, stream: 
 
 
 @pytest.mark.tests
+@pytest.mark.all_sparks
+@pytest.mark.parametrize("is_committed", [True, False], ids=["continued", "replayed"])
+def test_a_restart_does_not_count_a_duration_again(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, is_committed: bool
+) -> None:
+    """
+    The duration counts back from the first start of a query. Its checkpoint and the replay of its first batch keep that time.
+
+    Five minutes later, the last ten minutes are what the last five are now: so the restart with `5m` stands for a later one.
+    """
+
+    def put(*minutes: int) -> None:
+        for ago in minutes:
+            emulator.put(stream.name, f"{ago} minutes", arrived_s=time.time() - ago * 60)
+
+    put(15, 8)
+    query = make_query(stream.options(startingPosition="10m")).start().wait_for_rows(1).stop()
+    if not is_committed:
+        assert query.lose_last_commit() == 0
+    put(7, 1)
+    query.options["startingPosition"] = "5m"
+    query.start().wait_for_rows(3)
+    assert query.payloads == [b"8 minutes", b"7 minutes", b"1 minutes"]
+    assert len(query.runs[0]) == (1 if is_committed else 2)
+
+
+@pytest.mark.tests
 def test_by_shard(make_stream: MakeStream, make_query: MakeQuery) -> None:
     """Each shard starts at its own position, and shards without one at their oldest record."""
     stream = make_stream(shards=4)

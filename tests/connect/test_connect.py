@@ -52,7 +52,6 @@ class Server:
             [self.python, "-I", "-W", "ignore", str(CLIENT), command, json.dumps(arguments)],
             env={"PATH": str(Path(self.python).parent), "CONNECT_URL": self.url},
             cwd=self.folder,
-            capture_output=True,
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         return json.loads(ran.stdout.splitlines()[-1])

@@ -112,9 +112,7 @@ class Pipeline:
 
     def _spark(self, program: str, *arguments: str) -> None:
         command = [str(BIN / program), *arguments, *SETTINGS]
-        ran = python_starts.run(
-            command, env=self._environment, cwd=self.folder, capture_output=True, text=True
-        )
+        ran = python_starts.run(command, env=self._environment, cwd=self.folder)
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
     def kill_at(self, call: HeldCall) -> None:

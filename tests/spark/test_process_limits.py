@@ -52,6 +52,6 @@ def test_memory_of_tasks(emulator: Emulator, tmp_path: Path, fan_out: dict[str, 
     (tmp_path / "job.py").write_text(JOB)
     options = json.dumps([emulator.spark_options, fan_out])
     command = [sys.executable, "job.py", options]
-    ran = python_starts.run(command, cwd=tmp_path, capture_output=True)
+    ran = python_starts.run(command, cwd=tmp_path)
     assert f"READ {RECORDS}" in ran.stdout, ran.stderr
     assert f"COPIED {2 * RECORDS}" in ran.stdout, ran.stderr

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from support.processes import MARK, marked
 from support.python_starts import IMPATIENCE, STARTS, PatientQuery, run
+from support.waiting import wait_until
 
 IMPATIENT = f"org.apache.spark.SparkException: {IMPATIENCE}."
 
@@ -66,6 +70,16 @@ def test_a_program_is_run_again(error: str, runs: int, tmp_path: Path) -> None:
     program = (
         f"import os; os.mkdir('run') if os.path.exists('first') else os.mkdir('first') or exit({error!r})"
     )
-    ran = run([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE)
+    ran = run([sys.executable, "-c", program], cwd=tmp_path)
     assert len(list(tmp_path.iterdir())) == runs
     assert ran.returncode == (0 if runs == 2 else 1)
+
+
+def test_a_program_that_hangs_leaves_nothing() -> None:
+    """A program that takes too long is killed with all that it has started, even what holds its output open."""
+    mark = uuid4().hex
+    waits = "import time; time.sleep(10_000)"
+    program = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{waits}']); {waits}"
+    with pytest.raises(subprocess.TimeoutExpired):
+        run([sys.executable, "-c", program], timeout_s=2, env={**os.environ, MARK: mark})
+    wait_until(lambda: not marked(mark))

@@ -91,7 +91,6 @@ def _run_job(emulator: Emulator, options: dict[str, str], left: Path) -> subproc
     return python_starts.run(
         [sys.executable, JOB, left],
         env=environment,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
 

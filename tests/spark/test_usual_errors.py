@@ -48,7 +48,6 @@ def run_job(
         [sys.executable, "job.py", json.dumps(options | (more or {}))],
         cwd=folder,
         env={**kept, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, **variables},
-        capture_output=True,
     )
 
 

@@ -44,6 +44,5 @@ def test_register_chooses_the_python(stream: StreamUnderTest, tmp_path: Path) ->
         [sys.executable, "job.py", json.dumps(stream.options())],
         cwd=tmp_path,
         env=environment,
-        capture_output=True,
     )
     assert "ROWS 3" in ran.stdout, ran.stderr

@@ -6,6 +6,8 @@ A query's planner is such a process. It has 10 s, which no setting changes, and 
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import warnings
 from collections.abc import Callable, Sequence
@@ -54,11 +56,31 @@ class PatientQuery:
             self.starts += 1
 
 
-def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program that starts queries, as `subprocess.run` does."""
+def run(
+    command: Sequence[str | Path],
+    *,
+    stderr: int = subprocess.PIPE,
+    timeout_s: float = PATIENCE_S,
+    **options: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that starts queries, and return what it printed. If it does not end in time, nothing that it started is left."""
     starts = 0
     while True:
         starts += 1
-        ran = subprocess.run(command, errors="replace", timeout=PATIENCE_S, check=False, **options)
+        ran = _run_once(command, timeout_s, stderr=stderr, **options)
         if not (ran.returncode and is_to_start_again(f"{ran.stdout}{ran.stderr}", starts)):
             return ran
+
+
+def _run_once(
+    command: Sequence[str | Path], timeout_s: float, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, errors="replace", start_new_session=True, **options
+    ) as process:
+        try:
+            printed = process.communicate(timeout=timeout_s)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)  # a JVM that it started would hold the pipes
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, *printed)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
 
 from kinesis_cli import signals
 from kinesis_cli.ending import Status
-from kinesis_cli.signals import ReaderGoneError, TerminatedError, handle_signals, lasting
+from kinesis_cli.signals import ReaderGoneError, SignalError, TerminatedError, handle_signals, lasting
 from kinesis_cli.stopping import StoppedError, Stopping
 from support.waiting import PATIENCE_S
 
@@ -43,8 +43,11 @@ def _as_in_a_command(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_REAL, left_s)
 
 
-def wait() -> None:
-    """Wait as for a response of Kinesis."""
+def wait_after(*steps: Callable[[], object]) -> None:
+    """Run *steps*, which drop the error of a signal, and wait as for a response of Kinesis. The next error may come at any time."""
+    for step in steps:
+        with suppress(SignalError):
+            step()
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         time.sleep(1)
@@ -54,22 +57,16 @@ def wait() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_a_response_is_cleaned_up(number: signal.Signals) -> None:
     """Python drops what it raises there, on some releases without a word. The command ends all the same."""
-    Response(number)
     with pytest.raises(TerminatedError) as ended:
-        wait()
+        wait_after(lambda: Response(number))
     assert ended.value.arrive() == 128 + number
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_code_that_handles_all_errors(times: int) -> None:
     """However often an error is dropped, the next one comes."""
-    with suppress(TerminatedError):
-        signal.raise_signal(signal.SIGTERM)
-    for _ in range(times):
-        with suppress(TerminatedError):
-            wait()
     with pytest.raises(TerminatedError) as ended:
-        wait()
+        wait_after(lambda: signal.raise_signal(signal.SIGTERM), *[wait_after] * times)
     ended.value.arrive()
 
 
@@ -88,10 +85,12 @@ def test_an_error_that_arrives_is_the_last_one() -> None:
 
 def test_a_reader_that_is_gone() -> None:
     """Its signal comes only once, and so the error lasts."""
-    with suppress(ReaderGoneError):
+
+    def lose_it() -> None:
         raise lasting(ReaderGoneError)
+
     with pytest.raises(ReaderGoneError) as ended:
-        wait()
+        wait_after(lose_it)
     assert ended.value.arrive() == Status.READER_GONE
 
 
@@ -100,7 +99,7 @@ def test_the_wait_of_a_command_that_writes() -> None:
     with Stopping() as stopping:
         with suppress(StoppedError), stopping.waiting():
             Response(signal.SIGTERM)
-            wait()
+            wait_after()
         assert stopping.status == Status.TERMINATED
 
 

@@ -208,6 +208,19 @@ def test_only_auto_distributes_records(strategy: str | None, api: BotoStreamApi,
     assert api.describe().is_auto_distributed == (strategy == "AUTO")
 
 
+def test_null_is_the_same_as_absent(api: BotoStreamApi, canned: Canned) -> None:
+    """A local Kinesis returns null for what it does not have."""
+    optional = (
+        "StreamModeDetails MaxRecordSizeInKiB RecordDistributionStrategy EncryptionType KeyId OpenShardCount "
+        "ConsumerCount QueueCount WarmThroughput"
+    )
+    whole = {**SUMMARY["StreamDescriptionSummary"]}
+    without = {name: fact for name, fact in whole.items() if name not in optional.split()}
+    canned.response({"StreamDescriptionSummary": without})
+    canned.response({"StreamDescriptionSummary": {**without, **dict.fromkeys(optional.split())}})
+    assert api.describe() == api.describe()
+
+
 def test_the_size_of_records(api: BotoStreamApi, canned: Canned) -> None:
     """The largest record is the stream's own setting, whether botocore knows it or not."""
     canned.response(
@@ -223,6 +236,8 @@ def test_the_size_of_records(api: BotoStreamApi, canned: Canned) -> None:
         ({"QueueCount": 0, "WarmThroughput": {}}, 0, None),
         ({"QueueCount": 3, "WarmThroughput": {"CurrentMiBps": 4, "TargetMiBps": 8}}, 3, WarmThroughput(4, 8)),
         ({"WarmThroughput": {"CurrentMiBps": 4}}, None, WarmThroughput(4, 4)),
+        ({"WarmThroughput": {"CurrentMiBps": 4, "TargetMiBps": None}}, None, WarmThroughput(4, 4)),
+        ({"WarmThroughput": {"CurrentMiBps": None}}, None, None),
     ],
 )
 def test_queues_and_warm_throughput(

@@ -160,10 +160,10 @@ def _summary(facts: Mapping[str, Any]) -> StreamSummary:
 
 
 def _warm_throughput(facts: Mapping[str, Any]) -> WarmThroughput | None:
-    if "CurrentMiBps" not in facts:
+    current, target = facts.get("CurrentMiBps"), facts.get("TargetMiBps")
+    if current is None:
         return None
-    current = int(facts["CurrentMiBps"])
-    return WarmThroughput(current, int(facts.get("TargetMiBps", current)))
+    return WarmThroughput(int(current), int(current if target is None else target))
 
 
 def _shard(facts: Mapping[str, Any]) -> Shard:

@@ -80,8 +80,11 @@ def install_whole_summary(client: BaseClient) -> None:
 
 
 def _take_summary(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
-    with suppress(ValueError, LookupError, TypeError):  # botocore reports what is wrong with such a response
-        customized_response_dict[SUMMARY] = json.loads(response_dict["body"])["StreamDescriptionSummary"]
+    with suppress(
+        ValueError, LookupError, TypeError, AttributeError
+    ):  # botocore reports what is wrong with such a response
+        facts = json.loads(response_dict["body"])["StreamDescriptionSummary"]
+        customized_response_dict[SUMMARY] = {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def _set_aside(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:

@@ -71,7 +71,6 @@ class Cluster:
             ],
             env=clean_environment(OPTIONS=options, SPARK_LOCAL_IP="127.0.0.1") | {"PATH": path} | variables,
             cwd=folder,
-            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
 

@@ -28,12 +28,7 @@ def test_speculative_task(emulator: Emulator, stream: StreamUnderTest, tmp_path:
     with standalone(tmp_path) as url:
         environment = {**os.environ, "OPTIONS": json.dumps(options), "PYSPARK_PYTHON": sys.executable}
         job = [sys.executable, str(JOB), url, str(tmp_path)]
-        ran = python_starts.run(
-            job,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        ran = python_starts.run(job, env=environment, stderr=subprocess.STDOUT)
     assert ran.returncode == 0, ran.stdout
     assert json.loads((tmp_path / "rows").read_text()) == [data.decode() for data in stream.payloads]
     assert (tmp_path / "attempt-1").exists()

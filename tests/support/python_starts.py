@@ -10,9 +10,9 @@ import os
 import signal
 import subprocess
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from attrs import define, field
 from pyspark.errors import StreamingQueryException
@@ -59,24 +59,35 @@ class PatientQuery:
 def run(
     command: Sequence[str | Path],
     *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
     stderr: int = subprocess.PIPE,
     timeout_s: float = PATIENCE_S,
-    **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that starts queries, and return what it printed. If it does not end in time, nothing that it started is left."""
     starts = 0
     while True:
         starts += 1
-        ran = _run_once(command, timeout_s, stderr=stderr, **options)
+        ran = _run_once(command, env, cwd, stderr, timeout_s)
         if not (ran.returncode and is_to_start_again(f"{ran.stdout}{ran.stderr}", starts)):
             return ran
 
 
 def _run_once(
-    command: Sequence[str | Path], timeout_s: float, **options: Any
+    command: Sequence[str | Path],
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    stderr: int,
+    timeout_s: float,
 ) -> subprocess.CompletedProcess[str]:
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, errors="replace", start_new_session=True, **options
+        command,
+        env=env,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        errors="replace",
+        start_new_session=True,
     ) as process:
         try:
             printed = process.communicate(timeout=timeout_s)

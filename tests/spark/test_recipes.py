@@ -21,7 +21,6 @@ from support.streams import KEY_ID, REGION, SECRET
 PAGE = TESTS.parent / "docs" / "howto" / "recipes.md"
 CHECKS = "assert "
 """The page's checks are for its own records."""
-pytestmark = pytest.mark.all_sparks
 
 Puts = list[tuple[str, bytes]]
 
@@ -146,7 +145,7 @@ class Recipe:
 @pytest.mark.parametrize(
     ("section", "first", "second", "expected"),
     [
-        ("Windows with dedupe and a watermark", *WINDOWS),
+        pytest.param("Windows with dedupe and a watermark", *WINDOWS, marks=pytest.mark.all_sparks),
         ("Dead letter table", *DEAD_LETTERS),
         ("CloudWatch Logs", *LOGS),
         ("Join two streams", *JOIN),

@@ -11,6 +11,7 @@ The list of all checks. It needs Python, and Java 17 for everything with Spark. 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -529,10 +530,15 @@ def _native(session: nox.Session) -> list[str]:
         session.log(f"Without kinesis-native: there is no Rust {'.'.join(map(str, OLDEST_RUST))} or later.")
         return []
     session.log("Building kinesis-native (a minute, the first time) ...")
-    folder = CARGO / "wheels" / re.sub(r"[^\w.]+", "-", session.name)  # sessions may run side by side
+    folder = CARGO / "wheels" / re.sub(r"[^\w.]+", "-", session.name)
     shutil.rmtree(folder, ignore_errors=True)
     wheel = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(NATIVE))
-    session.run(*wheel, external=True, env={"CARGO_TARGET_DIR": str(CARGO)}, silent=True)
+    CARGO.mkdir(parents=True, exist_ok=True)
+    with (CARGO / "lock").open("w") as lock:
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # sessions run side by side, and two builds in one folder take each other's files
+        session.run(*wheel, external=True, env={"CARGO_TARGET_DIR": str(CARGO)}, silent=True)
     return ["--reinstall-package=kinesis-native", *map(str, folder.glob("*.whl"))]
 
 

@@ -18,6 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -533,13 +535,18 @@ def _native(session: nox.Session) -> list[str]:
     folder = CARGO / "wheels" / re.sub(r"[^\w.]+", "-", session.name)
     shutil.rmtree(folder, ignore_errors=True)
     wheel = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(NATIVE))
-    CARGO.mkdir(parents=True, exist_ok=True)
-    with (CARGO / "lock").open("w") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # sessions run side by side, and two builds in one folder take each other's files
+    with _locked(CARGO / "build.lock"):  # maturin moves the library, which another build is about to pack
         session.run(*wheel, external=True, env={"CARGO_TARGET_DIR": str(CARGO)}, silent=True)
     return ["--reinstall-package=kinesis-native", *map(str, folder.glob("*.whl"))]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of this file. Sessions may run side by side, and another one waits for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _rust_host() -> str:
@@ -563,12 +570,14 @@ def _pyspark(session: nox.Session, version: str | None = None) -> list[str]:
     Return what to install for the newest patch of *version*, by default of the newest version for this Python.
 
     PySpark is published as source only, and with some indexes uv does not cache the wheel. So it is built here once.
+    A session that runs beside this one waits, and does not install a part of the file.
     """
     version = version or (NEWEST_SPARK if sys.version_info >= (3, 11) else "4.2")
-    if not list(WHEELS.glob(f"pyspark-{version}.*.whl")):
-        session.log(f"Fetching PySpark {version} (400 MB, once) ...")
-        wheel = ("pip", "wheel", "--quiet", "--no-deps", f"--wheel-dir={WHEELS}", f"pyspark~={version}.0")
-        session.run("uv", "tool", "run", *wheel, external=True)
+    with _locked(WHEELS / f"pyspark-{version}.lock"):
+        if not list(WHEELS.glob(f"pyspark-{version}.*.whl")):
+            session.log(f"Fetching PySpark {version} (400 MB, once) ...")
+            wheel = ("pip", "wheel", "--quiet", "--no-deps", f"--wheel-dir={WHEELS}", f"pyspark~={version}.0")
+            session.run("uv", "tool", "run", *wheel, external=True)
     return [f"--find-links={WHEELS}", f"pyspark[sql]~={version}.0", *_group("spark")]
 
 

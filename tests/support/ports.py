@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from itertools import cycle, islice
 
 HOST = "127.0.0.1"
-PORTS = range(10_000, 31_000)
-"""Below the range that systems assign from, so that no other program gets one while its own is not running."""
+PORTS = range(16_000, 31_000)
+"""
+Below the range that systems assign from, so that no other program gets one while its own is not running. Above the ports that the pages
+of the documentation use: they may run at the same time.
+"""
 STEP = 50
 
 

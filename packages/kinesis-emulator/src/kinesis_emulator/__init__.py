@@ -1,6 +1,7 @@
 """A local Amazon Kinesis Data Streams over HTTP, for tests, demos and benchmarks."""
 
-from kinesis_emulator.emulator import Emulator, ManualClock
+from kinesis_emulator.clocks import ManualClock
+from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import EventFault, Fault, FaultScript, RandomFaults, Step
 from kinesis_emulator.limits import Limits

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 
 from kinesis_emulator import (
     client_settings,
+    control,
     listing,
     reads,
     registration,
@@ -18,6 +20,7 @@ from kinesis_emulator import (
     tags,
     writes,
 )
+from kinesis_emulator.clocks import ManualClock, ShiftedClock
 from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.folder import Folder
 from kinesis_emulator.server import HOST, HttpServer
@@ -26,36 +29,6 @@ from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, StoredStream, stream_arn
 from kinesis_emulator.writes import append, make_entry
-
-
-class ManualClock:
-    """
-    Seconds since the epoch, for `Emulator(clock=...)`.
-
-    Retention, iterator expiry and rate limits then depend on `advance`, and no test has to wait.
-    """
-
-    def __init__(self, now_s: float = 1_700_000_000.0) -> None:
-        self.now_s = now_s
-        self._watchers: list[Callable[[], None]] = []
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def advance(self, seconds: float) -> None:
-        """Move the clock on by *seconds*."""
-        self.now_s += seconds
-        for watcher in list(self._watchers):
-            watcher()
-
-    def watch(self, watcher: Callable[[], None]) -> None:
-        """Call *watcher* after each `advance`, so that an emulator's subscriptions see the new time."""
-        self._watchers.append(watcher)
-
-    def unwatch(self, watcher: Callable[[], None]) -> None:
-        """Stop calling *watcher*."""
-        self._watchers = [other for other in self._watchers if other != watcher]
-
 
 OPERATIONS: dict[str, Operation] = {
     "AddTagsToStream": tags.add_tags,
@@ -124,12 +97,18 @@ class Emulator:
         data: str | Path | None = None,
     ) -> None:
         self.settings = Settings() if settings is None else settings
-        self._clock = clock
+        self._clock = clock if isinstance(clock, ManualClock) else ShiftedClock(clock)
         folder = None if data is None else Folder(Path(data))
         try:
             self._store = Store(folder, keep_trimmed=self.settings.keep_trimmed)
-            self._service = Service(OPERATIONS, self.settings, clock, self._store)
-            self._server = HttpServer(port, self._service.response, clock, self.settings.region)
+            self._service = Service(OPERATIONS, self.settings, self._clock, self._store)
+            self._server = HttpServer(
+                port,
+                self._service.response,
+                self._clock,
+                self.settings.region,
+                partial(control.respond, self),
+            )
         except (OSError, ValueError):
             if folder is not None:
                 folder.close()
@@ -153,14 +132,12 @@ class Emulator:
 
     def start(self) -> None:
         """Start to serve requests. A `with` block does this."""
-        if isinstance(self._clock, ManualClock):
-            self._clock.watch(self._service.store.wake)
+        self._clock.watch(self._service.store.wake)
         self._server.start()
 
     def stop(self) -> None:
         """Stop to serve requests, and close all connections. Without a data folder the streams are lost."""
-        if isinstance(self._clock, ManualClock):
-            self._clock.unwatch(self._service.store.wake)
+        self._clock.unwatch(self._service.store.wake)
         self._server.stop(self._service.store.wake)
         self._store.close()
 
@@ -170,6 +147,17 @@ class Emulator:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def advance(self, seconds: float) -> None:
+        """Move the emulator's clock on by *seconds*, as `ManualClock.advance` does."""
+        self._clock.advance(seconds)
+
+    def clear(self) -> None:
+        """Remove all streams of all accounts, the faults, and the counts of calls."""
+        self.settings.fault = None
+        for stream in self._store.every():
+            self._store.delete(stream)
+        self.calls.clear()
 
     def create_stream(
         self,

@@ -16,6 +16,7 @@ from io import BufferedIOBase
 from itertools import chain
 from typing import Any
 
+from kinesis_emulator import control
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import CutConnectionError, Fault
 from kinesis_emulator.requests import Request
@@ -37,8 +38,16 @@ class HttpServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, port: int, respond: Respond, clock: Callable[[], float], default_region: str) -> None:
+    def __init__(
+        self,
+        port: int,
+        respond: Respond,
+        clock: Callable[[], float],
+        default_region: str,
+        control: Callable[[str, str, bytes], tuple[int, bytes]],
+    ) -> None:
         super().__init__((HOST, port), _Connection)
+        self.control = control
         self.respond = respond
         self.clock = clock
         self.default_region = default_region
@@ -130,6 +139,9 @@ class _Connection(socketserver.StreamRequestHandler):
         return self._send_events(response.body, keep_alive=keep_alive) and keep_alive
 
     def _response(self, line: str, headers: dict[str, str], body: bytes, wire_format: BodyFormat) -> Response:
+        method, path = line.split(" ")[:2] if " " in line else (line, "")
+        if path.startswith(control.PREFIX):
+            return Response(*self.server.control(method, path, body))
         try:
             request = parse_request(line, headers, body, wire_format, self.server.default_region)
         except AwsError as error:

@@ -270,7 +270,8 @@ class Store:
 
     def delete(self, stream: StoredStream) -> None:
         with self._lock:
-            self._streams.pop(stream.arn, None)
+            if self._streams.get(stream.arn) is stream:  # not a later one of that name
+                del self._streams[stream.arn]
         with stream.lock:
             if stream.folder is not None:
                 stream.folder.delete(stream.kept_id, stream.last_opened_s)
@@ -279,10 +280,13 @@ class Store:
 
     def wake(self) -> None:
         """Make every subscription check the clock, because time has passed."""
-        with self._lock:
-            streams = list(self._streams.values())
-        for stream in streams:
+        for stream in self.every():
             stream.wake()
+
+    def every(self) -> list[StoredStream]:
+        """Return the streams of all regions and accounts."""
+        with self._lock:
+            return [*self._streams.values()]
 
     def get(self, arn: str) -> StoredStream:
         """Return the stream with this ARN; raise a ResourceNotFoundException if it does not exist."""

@@ -403,11 +403,12 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write the pages that are generated from declarations in the code, after a change of these."""
+    """Write the pages that are generated from declarations in the code, after a change of these, and the emulator's model of requests."""
     _install(session, "test")
     for generator in GENERATORS:
         session.run("python", "-m", generator)
     session.run("python", "-m", "tools.aws.page", env=TESTS_ON_PATH)
+    session.run("python", "-m", "tools.emulator_model")
 
 
 # Release -----------------------------------------------------------------------------------------------------

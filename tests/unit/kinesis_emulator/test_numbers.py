@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from kinesis_emulator import numbers
 
 
@@ -31,7 +33,29 @@ def test_other_numbers_do_not_decode() -> None:
     assert [numbers.decode(str(number)) for number in (real + 1, 7, 0, 2**63 - 1, real * 10)] == [None] * 5
 
 
-def test_only_plain_decimals_are_sequence_numbers() -> None:
-    """A number has the form of AWS's API model: no sign, no leading zero, at most 129 digits."""
-    assert [numbers.is_decimal(text) for text in ("0", "12", "9" * 129)] == [True] * 3
-    assert [numbers.is_decimal(text) for text in ("", "-1", "01", "9" * 130, "1e3")] == [False] * 5
+def test_numbers_of_requests_that_aws_reads() -> None:
+    """A request may have numbers of older versions, and 0. The index has 31 bits; with more it counts as negative."""
+    read = {
+        text: numbers.read(text)
+        for text in ("0", "5", *(str(0x2 << 184 | low) for low in (1, 2, 0x800000002)))
+    }
+    assert [number and number.shard_index for number in read.values()] == [0, 5, 0, 0, -(2**31)]
+    timed = numbers.encode(numbers.shard_base(1_700_000_000, 3), 5, 1_700_000_123)
+    assert numbers.read(timed) == numbers.GivenNumber(3, 1_700_000_123)
+
+
+@pytest.mark.parametrize(
+    "hexadecimal",
+    [
+        "20000000000000000000000000000000000000000000000",
+        "20000000000000000000000000000000000000000000003",
+        "30000000000000000000000000000000000000000000001",
+        "1ffffffffff7fffffffffffffff000000000007fffffff2",
+        "20000000000800000000000000000000000000000000002",
+        "2ffffffffff7fffffffffffffff000000000007fffffff2",
+        "13bb2cc3d80000000000000000000000",
+    ],
+)
+def test_numbers_of_requests_that_aws_refuses(hexadecimal: str) -> None:
+    """Other versions, a negative index of a record and a shard of the far future are no sequence numbers."""
+    assert numbers.read(str(int(hexadecimal, 16))) is None

@@ -45,7 +45,6 @@ CODES: list[tuple[str, str, Params]] = [
     (MISTYPED, "ListShards", {"StreamName": 5}),
     (MISTYPED, "ListShards", {"StreamName": ["a"]}),
     (MALFORMED, "CreateStream", {"StreamName": "a b", "ShardCount": 1}),
-    (MALFORMED, "CreateStream", {"StreamName": "x"}),
     (MALFORMED, "CreateStream", {}),
     (INVALID, "ListShards", {"NextToken": "made up"}),
     (NOT_FOUND, "ListShards", {**ORDERS, "StreamCreationTimestamp": START_S - 1}),
@@ -56,7 +55,7 @@ CODES: list[tuple[str, str, Params]] = [
     (INVALID, "ListShards", filtered("AT_TIMESTAMP", Timestamp=START_S + 1)),
     (INVALID, "GetShardIterator", start("AT_SEQUENCE_NUMBER")),
     (INVALID, "GetShardIterator", start("AT_SEQUENCE_NUMBER", StartingSequenceNumber="12")),
-    (INVALID, "GetShardIterator", start("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber="twelve")),
+    (MALFORMED, "GetShardIterator", start("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber="twelve")),
     (INVALID, "GetShardIterator", start("LATEST", StartingSequenceNumber="12")),
     (INVALID, "GetShardIterator", start("AT_TIMESTAMP")),
     (MALFORMED, "GetRecords", {}),
@@ -250,7 +249,7 @@ def test_a_call_is_refused(
     response, text = post(action, json.dumps(given).encode())
     found = json.loads(text)
     assert (response.status, found["__type"]) == (400, code)
-    assert message in (None, found["message"])
+    assert message in (None, found["Message" if code == MISTYPED else "message"])
     assert emulator.records("orders") == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinesis_emulator import Emulator, ManualClock
+from kinesis_emulator import Emulator, ManualClock, numbers
 
 SHARD = "shardId-000000000000"
 
@@ -39,13 +39,16 @@ def test_numbers_rise_within_a_shard(emulator: Emulator, client: Any, clock: Man
     assert len(found) == 20
 
 
-def test_sequence_number_for_ordering_has_to_be_one_of_the_stream(client: Any, refusal: Any) -> None:
-    """SequenceNumberForOrdering accepts a number that PutRecord returned, and no other."""
+def test_sequence_number_for_ordering_has_to_be_of_the_past(
+    client: Any, refusal: Any, clock: ManualClock
+) -> None:
+    """SequenceNumberForOrdering accepts 0 and every number that PutRecord returned, and none with a time that is still to come."""
     params = {"StreamName": "orders", "Data": b"", "PartitionKey": "k"}
-    first = client.put_record(**params)["SequenceNumber"]
+    first = client.put_record(**params, SequenceNumberForOrdering="0")["SequenceNumber"]
     second = client.put_record(**params, SequenceNumberForOrdering=first)["SequenceNumber"]
     assert int(second) > int(first)
-    for foreign in ("7", str(int(first) + 1)):
+    later = numbers.encode(numbers.shard_base(1_700_000_000, 0), 9, round(clock()) + 1)
+    for foreign in (later, str(int(first) + 1)):
         assert refusal(client.put_record, **params, SequenceNumberForOrdering=foreign) == (
             "InvalidArgumentException",
             f"ExclusiveMinimumSequenceNumber {foreign} used in PutRecord on stream orders under account "

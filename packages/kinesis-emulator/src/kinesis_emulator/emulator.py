@@ -28,6 +28,7 @@ from kinesis_emulator.service import Calls, Operation, Service
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, StoredStream, stream_arn
+from kinesis_emulator.validation import check_request
 from kinesis_emulator.writes import append, make_entry
 
 OPERATIONS: dict[str, Operation] = {
@@ -233,6 +234,7 @@ class Emulator:
         """
         raw = data.encode() if isinstance(data, str) else data
         explicit = None if explicit_hash_key is None else str(explicit_hash_key)
+        check_request("PutRecord", {"Data": "", "PartitionKey": partition_key, "ExplicitHashKey": explicit})
         entry = make_entry(base64.b64encode(raw).decode(), len(raw), partition_key, explicit)
         target = self._stream(stream)
         with target.lock:

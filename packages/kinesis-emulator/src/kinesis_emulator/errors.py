@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+
+Violation = tuple[str, str, str]
+"""A violated constraint: the path of the value in the request, the value as messages show it or "", and the constraint's text."""
 
 
 class AwsError(Exception):
@@ -42,6 +45,13 @@ def stream_not_found(name: str, account_id: str) -> AwsError:
     return AwsError("ResourceNotFoundException", f"Stream {name} under account {account_id} not found.")
 
 
+def shard_not_found(shard_id: str, stream: str, account_id: str) -> AwsError:
+    return AwsError(
+        "ResourceNotFoundException",
+        f"Could not find shard {shard_id} in stream {stream} under account {account_id}.",
+    )
+
+
 def consumer_not_found(consumer: str, account_id: str) -> AwsError:
     return AwsError("ResourceNotFoundException", f"Consumer {consumer}, account {account_id} not found.")
 
@@ -76,15 +86,11 @@ def dry_run_succeeded() -> AwsError:
     return AwsError("DryRunOperationException", "The request would have succeeded without DryRun.")
 
 
-def validation(member: str, value: Any, constraint: str) -> AwsError:
-    """
-    Return the error for a parameter outside its domain.
-
-    *member* is the parameter's name in the request. Messages write its first letter in lower case.
-    """
-    shown = "null" if value is None else f"'{value}'"
-    path = member[:1].lower() + member[1:]
-    return AwsError(
-        "ValidationException",
-        f"1 validation error detected: Value {shown} at '{path}' failed to satisfy constraint: {constraint}",
+def invalid(violations: Sequence[Violation]) -> AwsError:
+    """Return the error for parameters that violate constraints."""
+    found = "; ".join(
+        f"Value {shown + ' ' if shown else ''}at '{path}' failed to satisfy constraint: {text}"
+        for path, shown, text in violations
     )
+    errors = "error" if len(violations) == 1 else "errors"
+    return AwsError("ValidationException", f"{len(violations)} validation {errors} detected: {found}")

@@ -12,6 +12,9 @@ from typing import Any
 from kinesis_emulator.errors import AwsError, invalid_argument
 
 _MAGIC = b"\0\0\0\0\0\0\0\1"
+_HEAD_BYTES = len(_MAGIC) + 4
+_SHORTEST_BYTES, _BLOCK_BYTES = 152, 16
+"""AWS's iterators are encrypted in blocks. Source: https://github.com/mhart/kinesalite, whose tests were run against AWS."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def decode_token(text: str, now_ms: int, life_s: float) -> dict[str, Any]:
 
 def _seal(value: Any) -> str:
     payload = json.dumps(value, separators=(",", ":")).encode()
+    payload += b" " * (-(_HEAD_BYTES + len(payload) - _SHORTEST_BYTES) % _BLOCK_BYTES)
     return base64.b64encode(_MAGIC + zlib.crc32(payload).to_bytes(4, "big") + payload).decode()
 
 

@@ -16,7 +16,6 @@ class Limits:
     Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
     """
 
-    put_records_max_records: int | None = 500
     put_records_max_bytes: int | None = 10 * MIB
     """Data and partition keys of one PutRecords request."""
     enforce_record_size: bool = True

@@ -24,20 +24,20 @@ from kinesis_emulator.shards import StoredShard
 from kinesis_emulator.store import StoredStream
 
 _NUMBERED = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
-START_TYPES = (*_NUMBERED, "TRIM_HORIZON", "LATEST", "AT_TIMESTAMP")
 
 
 def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
+    shard_id = service.shard_id(request, "ShardId")
     stream = service.find_stream(request)
     start = GivenStart(
         request.action,
-        request.choice("ShardIteratorType", START_TYPES),
+        request.text("ShardIteratorType"),
         request.optional_text("StartingSequenceNumber"),
         request.optional_time_ms("Timestamp"),
     )
     now_ms = service.now_ms()
     with stream.lock:
-        shard = known_shard(stream, request.text("ShardId"), now_ms)
+        shard = known_shard(stream, shard_id, now_ms)
         shard.trim(stream.horizon_ms(now_ms), keep=service.settings.keep_trimmed)
         position = start_position(stream, shard, start, now_ms)
         service.end_dry_run(request)
@@ -50,7 +50,6 @@ def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
 def get_records(service: Service, request: Request) -> bytes:
     iterator = decode_iterator(request.text("ShardIterator"))
     limits = service.settings.limits
-    limit = request.optional_integer("Limit", 1, limits.get_records_max_records)
     now_ms, now_s = service.now_ms(), service.clock()
     stream = _stream_of(service, iterator, request)
     check_iterator_age(iterator, now_ms, service.settings.iterator_life_s)
@@ -58,7 +57,8 @@ def get_records(service: Service, request: Request) -> bytes:
         shard = known_shard(stream, iterator.shard_id, now_ms)
         service.end_dry_run(request)
         _admit(stream, shard, limits, now_s)
-        size = limit or limits.get_records_max_records, limits.get_records_max_bytes
+        limit = request.optional_integer("Limit") or limits.get_records_max_records
+        size = min(limit, limits.get_records_max_records), limits.get_records_max_bytes
         page = next_page(stream, shard, iterator.position, size, service.settings, now_ms)
         shard.rates.read_bytes.add(
             limits.read_bytes_per_s, now_s, shard.records.data_bytes(page.start, page.stop)
@@ -222,18 +222,18 @@ def _position_at_number(stream: StoredStream, shard: StoredShard, start: GivenSt
 
 def _decode(stream: StoredStream, shard: StoredShard, start: GivenStart) -> numbers.SequenceNumber:
     text = start.number or ""
-    number = numbers.decode(text) if numbers.is_decimal(text) else None
+    given, number = numbers.read(text), numbers.decode(text)
     used = (
         f"StartingSequenceNumber {text} used in {start.action} on shard {shard.shard_id} in stream {stream.name} "
         f"under account {stream.account_id} is invalid"
     )
-    if number is None:
-        raise invalid_argument(f"{used}.")
-    if number.shard_index != shard.index:
+    if given is not None and given.shard_index != shard.index:
         raise invalid_argument(
-            f"Invalid StartingSequenceNumber. It encodes shardId-{number.shard_index:012d}, while it was used in a "
+            f"Invalid StartingSequenceNumber. It encodes shardId-{given.shard_index:012d}, while it was used in a "
             f"call to a shard with {shard.shard_id}"
         )
+    if given is None or number is None:
+        raise invalid_argument(f"{used}.")
     if number.opened_s != shard.opened_s:
         raise invalid_argument(f"{used} because it did not come from this stream.")
     return number

@@ -16,8 +16,7 @@ _PAGE = 100
 
 
 def register_consumer(service: Service, request: Request) -> dict[str, Any]:
-    request.text("StreamARN")
-    name = request.name("ConsumerName")
+    name = request.text("ConsumerName")
     stream = service.find_stream(request)
     rate = service.settings.limits.register_consumer_per_s
     service.admit(request.action, f"account {stream.account_id}", rate)
@@ -87,10 +86,9 @@ def describe_consumer(service: Service, request: Request) -> dict[str, Any]:
 
 
 def list_consumers(service: Service, request: Request) -> dict[str, Any]:
-    request.text("StreamARN")
     stream, now_ms = service.find_stream(request), service.now_ms()
     service.admit(request.action, f"stream {stream.name}", service.settings.limits.list_consumers_per_s)
-    limit = min(request.optional_integer("MaxResults", 1, 10_000) or _PAGE, _PAGE)
+    limit = min(request.optional_integer("MaxResults") or _PAGE, _PAGE)
     after = _listed_before(service, request, stream, now_ms)
     with stream.lock:
         consumers = [consumer for consumer in stream.consumers.known(now_ms) if consumer.name > after]

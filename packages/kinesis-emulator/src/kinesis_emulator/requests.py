@@ -1,18 +1,17 @@
-"""One request: its action, its parameters and the date of its signature, checked as AWS checks them."""
+"""One request: its action, its parameters, and the date of its signature, which is checked as AWS checks it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from kinesis_emulator.errors import AwsError, validation
+from kinesis_emulator.errors import AwsError
 from kinesis_emulator.iterators import decode_iterator
+from kinesis_emulator.validation import MODEL, to_integer
 
-NAME_PATTERN = re.compile(r"[a-zA-Z0-9_.-]+")
-T = TypeVar("T")
+NAME_PATTERN = re.compile(MODEL["shapes"]["StreamName"]["pattern"])
 _TIME = "%Y%m%dT%H%M%SZ"
 
 
@@ -21,7 +20,7 @@ class Request:
     """
     A call: its action, its parameters as JSON values, and the region, access key and date of its signature.
 
-    The typed getters raise a ValidationException or SerializationException with the parameter's name.
+    The getters are for parameters that `check_request` has checked: required ones are there, and all have their types.
     """
 
     action: str
@@ -59,66 +58,41 @@ class Request:
             return None, None
         return iterator.stream_arn, iterator.shard_id
 
-    def _value(self, name: str, *kinds: type) -> Any:
-        value = self.params.get(name)
-        if value is None or (isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))):
-            return value
-        raise AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
-
     def optional_text(self, name: str) -> str | None:
-        value: str | None = self._value(name, str)
+        value: str | None = self.params.get(name)
         return value
 
     def text(self, name: str) -> str:
-        return _required(name, self.optional_text(name))
-
-    def name(self, name: str) -> str:
-        """Return the name of a stream or consumer."""
-        value = self.text(name)
-        if len(value) > 128:
-            raise validation(name, value, "Member must have length less than or equal to 128")
-        if not NAME_PATTERN.fullmatch(value):
-            pattern = NAME_PATTERN.pattern
-            raise validation(name, value, f"Member must satisfy regular expression pattern: {pattern}")
-        return value
-
-    def choice(self, name: str, accepted: Iterable[str]) -> str:
-        value = self.text(name)
-        if value not in accepted:
-            members = ", ".join(accepted)
-            raise validation(name, value, f"Member must satisfy enum value set: [{members}]")
-        return value
-
-    def optional_integer(self, name: str, lowest: int, highest: int | None = None) -> int | None:
-        value: int | None = self._value(name, int)
-        if value is not None and value < lowest:
-            raise validation(name, value, f"Member must have value greater than or equal to {lowest}")
-        if value is not None and highest is not None and value > highest:
-            raise validation(name, value, f"Member must have value less than or equal to {highest}")
-        return value
-
-    def integer(self, name: str, lowest: int, highest: int | None = None) -> int:
-        return _required(name, self.optional_integer(name, lowest, highest))
+        return str(self.params[name])
 
     @property
     def is_dry_run(self) -> bool:
         """Whether the call is only checked and not carried out."""
-        return self._value("DryRun", bool) is True
+        return self.is_set("DryRun")
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of texts."""
+        return list(self.params[name])
+
+    def optional_integer(self, name: str) -> int | None:
+        value = self.params.get(name)
+        return None if value is None else to_integer(value)
+
+    def integer(self, name: str) -> int:
+        return to_integer(self.params[name])
+
+    def is_set(self, name: str) -> bool:
+        """Return whether a boolean is given and true."""
+        return self.params.get(name) is True
 
     def optional_time_ms(self, name: str) -> int | None:
         """Return a timestamp in milliseconds. Requests send seconds."""
-        value = self._value(name, int, float)
+        value = self.params.get(name)
         return None if value is None else round(value * 1000)
 
     def member(self, name: str) -> Request:
         """Return the structure *name* as a request with its parameters; without parameters if it is absent."""
-        return Request(self.action, self._value(name, dict) or {}, self.region, self.access_key)
-
-
-def _required(name: str, value: T | None) -> T:
-    if value is None:
-        raise validation(name, None, "Member must not be null")
-    return value
+        return replace(self, params=self.params.get(name) or {})
 
 
 def check_signature_date(signed_at: str, now_s: float, within_s: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinesis_emulator.errors import AwsError, invalid_argument
+from kinesis_emulator.errors import AwsError, invalid_argument, shard_not_found
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard
@@ -12,22 +12,21 @@ from kinesis_emulator.store import StoredStream, even_ranges
 
 
 def split_shard(service: Service, request: Request) -> None:
+    shard_id = service.shard_id(request, "ShardToSplit")
     stream = service.find_stream(request)
-    start = request.text("NewStartingHashKey")
-    if not start.isdecimal():
-        raise invalid_argument(f"NewStartingHashKey {start} is not a hash key.")
-    split(service, stream, request.text("ShardToSplit"), int(start))
+    split(service, stream, shard_id, int(request.text("NewStartingHashKey")))
 
 
 def merge_shards(service: Service, request: Request) -> None:
-    stream = service.find_stream(request)
-    merge(service, stream, request.text("ShardToMerge"), request.text("AdjacentShardToMerge"))
+    shard_id, adjacent_id = (
+        service.shard_id(request, name) for name in ("ShardToMerge", "AdjacentShardToMerge")
+    )
+    merge(service, service.find_stream(request), shard_id, adjacent_id)
 
 
 def update_shard_count(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    target = request.integer("TargetShardCount", 1)
-    request.choice("ScalingType", ["UNIFORM_SCALING"])
+    target = request.integer("TargetShardCount")
     with stream.lock:
         current = len(stream.open_shards)
         if service.settings.limits.enforce_scaling:
@@ -128,10 +127,7 @@ def _replace(
 def _open_shard(service: Service, stream: StoredStream, shard_id: str) -> StoredShard:
     shard = stream.find_shard(shard_id, service.now_ms())
     if shard is None:
-        raise AwsError(
-            "ResourceNotFoundException",
-            f"Could not find shard {shard_id} in stream {stream.name} under account {stream.account_id}.",
-        )
+        raise shard_not_found(shard_id, stream.name, stream.account_id)
     if shard.closed_ms is not None:
         raise invalid_argument(
             f"Shard {shard_id} in stream {stream.name} under account {stream.account_id} has already been merged or "

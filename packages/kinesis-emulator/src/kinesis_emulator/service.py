@@ -17,8 +17,10 @@ from kinesis_emulator.iterators import decode_iterator, encode_iterator
 from kinesis_emulator.limits import RateWindow
 from kinesis_emulator.requests import Request, check_signature_date
 from kinesis_emulator.settings import Settings
+from kinesis_emulator.shards import canonical_shard_id
 from kinesis_emulator.statuses import check_status
 from kinesis_emulator.store import Store, StoredStream, stream_arn
+from kinesis_emulator.validation import check_request
 
 CarryOut = Callable[[Request], Any]
 _FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service failure."}
@@ -141,6 +143,10 @@ class Service:
             raise invalid_argument(f"StreamARN {arn} and StreamName {name} do not name the same stream.")
         return self.usable_stream(arn, request.action)
 
+    def shard_id(self, request: Request, member: str) -> str:
+        """Return the id of the shard that *member* of *request* names, in the form of responses."""
+        return canonical_shard_id(request.text(member), request.stream_name or "", self.account_of(request))
+
     def usable_stream(self, arn: str, action: str) -> StoredStream:
         """Return the stream with this ARN if its status allows *action*."""
         now_ms = self.now_ms()
@@ -200,7 +206,7 @@ class Service:
         return replace(_response(result), fault=fault)
 
     def _do_partly(self, fault: Fault, request: Request) -> ActionResult:
-        if fault.fail_every and request.action == "PutRecords":
+        if fault.fail_every and isinstance(request.params.get("Records"), list):
             return put_some(self._result, request, fault.fail_every)
         if fault.empty_page and request.action == "GetRecords":
             return stand_still(self._result, request, fault.millis_behind, self.now_ms())
@@ -213,6 +219,7 @@ class Service:
         if operation is None:
             message = f"The emulator does not support the operation {request.action}."
             raise AwsError("UnknownOperationException", message)
+        check_request(request.action, request.params)
         if request.action in self.settings.deny:
             raise access_denied(request.action, self._resource(request), self.account_of(request))
         return operation(self, request)
@@ -228,7 +235,8 @@ def _response(result: ActionResult) -> Response:
 
 
 def error_response(error: AwsError) -> Response:
-    return Response(error.status, _json({"__type": error.code, "message": error.message}))
+    name = "Message" if error.code == "SerializationException" else "message"
+    return Response(error.status, _json({"__type": error.code, name: error.message}))
 
 
 def _json(value: dict[str, Any] | None) -> bytes:
@@ -237,7 +245,7 @@ def _json(value: dict[str, Any] | None) -> bytes:
 
 def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str, Any]:
     """Put all records of *request* except every *fail_every*-th, and return PutRecords' response for all of them."""
-    records = request.params.get("Records") or []
+    records = request.params["Records"]
     fails = [i % fail_every == 0 for i in range(1, len(records) + 1)]
     taken = [record for record, is_lost in zip(records, fails, strict=True) if not is_lost]
     response: dict[str, Any] = {"FailedRecordCount": 0, "Records": []}

@@ -11,7 +11,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kinesis_emulator import numbers
+from kinesis_emulator.errors import shard_not_found
 from kinesis_emulator.limits import RateWindow
+
+_MOST_SHARDS = 2**31
+
+
+def shard_id_of(index: int) -> str:
+    return f"shardId-{index:012d}"
+
+
+def canonical_shard_id(text: str, stream: str, account_id: str) -> str:
+    """
+    Return the id of the shard that *text* names: its number, after any prefix that ends with a hyphen.
+
+    Source: https://github.com/mhart/kinesalite, whose tests were run against AWS.
+
+    Raises:
+        AwsError: ResourceNotFoundException, if it is no number of a shard.
+    """
+    number = text.rpartition("-")[2]
+    if not (number.isascii() and number.isdecimal() and int(number) < _MOST_SHARDS):
+        raise shard_not_found(text, stream, account_id)
+    return shard_id_of(int(number))
 
 
 class RecordLog:
@@ -130,7 +152,7 @@ class StoredShard:
         lock: threading.RLock,
     ) -> None:
         self.index = index
-        self.shard_id = f"shardId-{index:012d}"
+        self.shard_id = shard_id_of(index)
         self.hash_start, self.hash_end = hash_range
         self.parents = parents
         self.children: tuple[StoredShard, ...] = ()

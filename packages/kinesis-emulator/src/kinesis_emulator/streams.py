@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast, get_args
+from typing import Any, cast
 
-from kinesis_emulator.errors import AwsError, invalid_argument, validation
+from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import status_of
@@ -12,11 +12,12 @@ from kinesis_emulator.store import DistributionStrategy, StoredStream
 from kinesis_emulator.tags import read_tags
 
 MAX_RETENTION_HOURS = 8760
-_ON_DEMAND_SHARDS = 4
+_DEFAULT_SHARDS = 4
+"""Source: https://github.com/localstack/localstack/issues/6543, with AWS's response."""
 
 
 def create_stream(service: Service, request: Request) -> None:
-    name = request.name("StreamName")
+    name = request.text("StreamName")
     mode = _mode(request)
     stream = StoredStream(
         name,
@@ -24,7 +25,7 @@ def create_stream(service: Service, request: Request) -> None:
         service.account_of(request),
         created_ms=service.now_ms(),
         mode=mode,
-        max_record_kib=request.optional_integer("MaxRecordSizeInKiB", 1024, 10240) or 1024,
+        max_record_kib=request.optional_integer("MaxRecordSizeInKiB") or 1024,
         tags=read_tags(request),
     )
     if request.optional_text("RecordDistributionStrategy") is not None:
@@ -35,25 +36,21 @@ def create_stream(service: Service, request: Request) -> None:
 
 def _mode(request: Request) -> str:
     details = request.member("StreamModeDetails")
-    return details.choice("StreamMode", ["PROVISIONED", "ON_DEMAND"]) if details.params else "PROVISIONED"
+    return details.optional_text("StreamMode") or "PROVISIONED"
 
 
 def _shard_count(request: Request, mode: str) -> int:
-    count = request.optional_integer("ShardCount", 1)
-    if mode == "ON_DEMAND":
-        if count is not None:
-            raise invalid_argument("ShardCount must not be specified for a stream in ON_DEMAND mode.")
-        return _ON_DEMAND_SHARDS
-    if count is None:
-        raise validation("ShardCount", None, "Member must not be null")
-    return count
+    count = request.optional_integer("ShardCount")
+    if mode == "ON_DEMAND" and count is not None:
+        raise invalid_argument("ShardCount must not be specified for a stream in ON_DEMAND mode.")
+    return count or _DEFAULT_SHARDS
 
 
 def delete_stream(service: Service, request: Request) -> None:
     stream = service.find_stream(request)
     with stream.lock:
         has_consumers = bool(stream.consumers.known(service.now_ms()))
-    if has_consumers and not request.params.get("EnforceConsumerDeletion"):
+    if has_consumers and not request.is_set("EnforceConsumerDeletion"):
         name = f"{stream.account_id}:{stream.name}"
         raise AwsError(
             "ResourceInUseException",
@@ -73,7 +70,7 @@ def delete(service: Service, stream: StoredStream) -> None:
 
 def describe_stream(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    limit = request.optional_integer("Limit", 1, 10_000) or 100
+    limit = request.optional_integer("Limit") or 100
     after = request.optional_text("ExclusiveStartShardId") or ""
     account = f"account {stream.account_id}"
     service.admit("DescribeStream", account, service.settings.limits.describe_stream_per_s)
@@ -134,7 +131,7 @@ def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:
 
 def list_streams(service: Service, request: Request) -> dict[str, Any]:
     service.store.bury(service.now_ms())
-    limit = request.optional_integer("Limit", 1, 10_000) or 100
+    limit = request.optional_integer("Limit") or 100
     after = request.optional_text("NextToken") or request.optional_text("ExclusiveStartStreamName") or ""
     streams = [
         stream
@@ -175,7 +172,7 @@ def change_retention(service: Service, request: Request) -> None:
 
 
 def _retention_hours(request: Request) -> int:
-    hours = request.integer("RetentionPeriodHours", 1)
+    hours = request.integer("RetentionPeriodHours")
     if hours < 24:
         raise invalid_argument(
             f"Minimum allowed retention period is 24 hours. Requested retention period ({hours} hours) is too short."
@@ -189,7 +186,7 @@ def _retention_hours(request: Request) -> int:
 
 
 def update_max_record_size(service: Service, request: Request) -> None:
-    size = request.integer("MaxRecordSizeInKiB", 1024, 10240)
+    size = request.integer("MaxRecordSizeInKiB")
     stream = service.find_stream(request)
     with stream.lock:
         stream.max_record_kib, stream.changed_ms = size, service.now_ms()
@@ -197,7 +194,6 @@ def update_max_record_size(service: Service, request: Request) -> None:
 
 
 def update_strategy(service: Service, request: Request) -> None:
-    request.text("StreamARN")
     strategy = _strategy(request)
     stream = service.find_stream(request)
     with stream.lock:
@@ -205,9 +201,7 @@ def update_strategy(service: Service, request: Request) -> None:
 
 
 def _strategy(request: Request) -> DistributionStrategy:
-    return cast(
-        DistributionStrategy, request.choice("RecordDistributionStrategy", get_args(DistributionStrategy))
-    )
+    return cast(DistributionStrategy, request.text("RecordDistributionStrategy"))
 
 
 def distribute(stream: StoredStream, strategy: DistributionStrategy) -> None:

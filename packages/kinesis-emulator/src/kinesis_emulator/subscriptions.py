@@ -6,28 +6,14 @@ from collections.abc import Generator
 from typing import Any
 
 from kinesis_emulator.consumers import RegisteredConsumer, ShardSubscription
-from kinesis_emulator.errors import (
-    AwsError,
-    consumer_not_found,
-    stream_not_found,
-    subscription_in_use,
-    validation,
-)
+from kinesis_emulator.errors import AwsError, consumer_not_found, stream_not_found, subscription_in_use
 from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.iterators import LogPosition
-from kinesis_emulator.reads import (
-    START_TYPES,
-    GivenStart,
-    ReadPage,
-    encode_page,
-    known_shard,
-    next_page,
-    start_position,
-)
+from kinesis_emulator.reads import GivenStart, ReadPage, encode_page, known_shard, next_page, start_position
 from kinesis_emulator.registration import find_consumer
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.shards import StoredShard
+from kinesis_emulator.shards import StoredShard, canonical_shard_id
 from kinesis_emulator.store import StoredStream
 from kinesis_emulator.wire_formats import FORMATS, JSON, BodyFormat, event_frame, exception_frame
 
@@ -36,9 +22,9 @@ _LONGEST_WAIT_S = 0.25
 
 
 def subscribe_to_shard(service: Service, request: Request) -> Subscription:
-    request.text("ConsumerARN")
-    shard_id, start = request.text("ShardId"), _start(request)
+    start = _start(request)
     stream, consumer = find_consumer(service, request)
+    shard_id = canonical_shard_id(request.text("ShardId"), stream.name, stream.account_id)
     now_s, now_ms = service.clock(), service.now_ms()
     with stream.lock:
         _admit(service, stream, consumer, shard_id, now_s)
@@ -57,11 +43,11 @@ def subscribe_to_shard(service: Service, request: Request) -> Subscription:
 
 def _start(request: Request) -> GivenStart:
     given = request.member("StartingPosition")
-    if not given.params:
-        raise validation("StartingPosition", None, "Member must not be null")
-    kind = given.choice("Type", START_TYPES)
     return GivenStart(
-        request.action, kind, given.optional_text("SequenceNumber"), given.optional_time_ms("Timestamp")
+        request.action,
+        given.text("Type"),
+        given.optional_text("SequenceNumber"),
+        given.optional_time_ms("Timestamp"),
     )
 
 

@@ -18,7 +18,7 @@ _KEY, _VALUE = re.compile(r"[\w\s.:/=+\-@]{1,128}"), re.compile(r"[\w\s.:/=+\-@]
 def read_tags(request: Request, owner: str = "stream") -> dict[str, str]:
     """Return the parameter `Tags` of *request*, after the checks that AWS makes; nothing if it has none."""
     given = request.member("Tags")
-    tags = {key: given.optional_text(key) or "" for key in given.params}
+    tags: dict[str, str] = dict(given.params)
     if len(tags) > _MOST:
         raise invalid_argument(f"A {owner} has at most {_MOST} tags.")
     for key, value in tags.items():
@@ -43,7 +43,7 @@ def add_tags(service: Service, request: Request) -> None:
 
 
 def list_tags(service: Service, request: Request) -> dict[str, Any]:
-    limit = request.optional_integer("Limit", 1, _MOST) or _MOST
+    limit = request.optional_integer("Limit") or _MOST
     after = request.optional_text("ExclusiveStartTagKey") or ""
     stream = service.find_stream(request)
     with stream.lock:
@@ -52,9 +52,7 @@ def list_tags(service: Service, request: Request) -> dict[str, Any]:
 
 
 def remove_tags(service: Service, request: Request) -> None:
-    removed, stream = request.params.get("TagKeys"), service.find_stream(request)
-    if not isinstance(removed, list):
-        raise invalid_argument("TagKeys must be a list of keys.")
+    removed, stream = request.texts("TagKeys"), service.find_stream(request)
     with stream.lock:
         for key in removed:
             stream.tags.pop(key, None)

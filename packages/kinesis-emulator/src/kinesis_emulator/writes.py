@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import Any, NamedTuple
 
 from kinesis_emulator import numbers
-from kinesis_emulator.errors import (
-    AwsError,
-    invalid_argument,
-    rate_exceeded,
-    rate_exceeded_message,
-    validation,
-)
+from kinesis_emulator.errors import invalid, invalid_argument, rate_exceeded, rate_exceeded_message
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard
 from kinesis_emulator.store import MAX_HASH_KEY, StoredStream
+from kinesis_emulator.validation import decoded_bytes
 
 _TIDY_EVERY_MS = 60_000
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A checked record that will be put."""
+class Entry(NamedTuple):
+    """A checked record that will be put. A tuple is made in a third of a dataclass's time."""
 
     data_base64: str
     data_bytes: int
@@ -44,7 +36,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
     with stream.lock:
         entry = _entry(stream, request.params, "")
         _check_size(service.settings.limits, stream, entry)
-        _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"))
+        _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"), service.clock())
         service.end_dry_run(request)
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
@@ -57,7 +49,7 @@ def put_record(service: Service, request: Request) -> dict[str, Any]:
 def put_records(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     with stream.lock:
-        entries = _entries(service.settings.limits, stream, request.params.get("Records"))
+        entries = _entries(service.settings.limits, stream, request.params["Records"])
         service.end_dry_run(request)
         results = [_put_one(service, stream, entry) for entry in entries]
         _finish(service, stream)
@@ -87,13 +79,7 @@ def _put_one(service: Service, stream: StoredStream, entry: Entry) -> dict[str, 
     return {"SequenceNumber": append(service, stream, shard, entry), "ShardId": shard.shard_id}
 
 
-def _entries(limits: Limits, stream: StoredStream, records: Any) -> list[Entry]:
-    if not isinstance(records, list):
-        raise validation("Records", None, "Member must not be null")
-    most = limits.put_records_max_records
-    if not records or (most is not None and len(records) > most):
-        relation = f"less than or equal to {most}" if records else "greater than or equal to 1"
-        raise validation("Records", f"[{len(records)} records]", f"Member must have length {relation}")
+def _entries(limits: Limits, stream: StoredStream, records: Sequence[dict[str, Any]]) -> list[Entry]:
     entries = [_entry(stream, record, f"records.{i}.member.") for i, record in enumerate(records, 1)]
     for i, entry in enumerate(entries, 1):
         _check_size(limits, stream, entry, f"records.{i}.member.")
@@ -103,43 +89,17 @@ def _entries(limits: Limits, stream: StoredStream, records: Any) -> list[Entry]:
     return entries
 
 
-def _entry(stream: StoredStream, record: Any, path: str) -> Entry:
-    if not isinstance(record, dict):
-        raise AwsError("SerializationException", "A record is not a structure.")
-    data, key, explicit = (_member(record, name) for name in ("Data", "PartitionKey", "ExplicitHashKey"))
-    if data is None:
-        raise validation(f"{path}data", None, "Member must not be null")
+def _entry(stream: StoredStream, record: dict[str, Any], path: str) -> Entry:
+    data, key = record["Data"], record.get("PartitionKey")
     if key is None and stream.strategy != "AUTO":
-        raise validation(f"{path}partitionKey", None, "Member must not be null")
-    return make_entry(data, _decoded_bytes(data, path), key, explicit, path)
+        raise invalid([(f"{path}partitionKey", "null", "Member must not be null")])
+    return make_entry(data, decoded_bytes(data), key, record.get("ExplicitHashKey"))
 
 
-def _decoded_bytes(data: str, path: str) -> int:
-    """Return the size of *data* after base64 decoding; raise an error if it is not base64."""
-    try:
-        if len(data) % 4 == 0:  # Python 3.10 accepts a lone "="
-            return len(base64.b64decode(data, validate=True))
-    except ValueError:
-        pass
-    raise AwsError("SerializationException", f"{path}data is not valid base64.")
-
-
-def _member(record: dict[str, Any], name: str) -> str | None:
-    value = record.get(name)
-    if value is not None and not isinstance(value, str):
-        raise AwsError("SerializationException", f"The value of {name} has a type that cannot be converted.")
-    return value
-
-
-def make_entry(
-    data_base64: str, data_bytes: int, key: str | None, explicit: str | None, path: str = ""
-) -> Entry:
-    """Return a record with its hash key; raise an error for an invalid key."""
+def make_entry(data_base64: str, data_bytes: int, key: str | None, explicit: str | None) -> Entry:
+    """Return a record with its hash key; raise an error for an explicit one that is too high."""
     if key is None:
         return Entry(data_base64, data_bytes, None, data_bytes, 0)
-    if not 1 <= len(key) <= 256:
-        relation = "less than or equal to 256" if key else "greater than or equal to 1"
-        raise validation(f"{path}partitionKey", key, f"Member must have length {relation}")
     encoded_key = key.encode("utf-8", "surrogatepass")
     if explicit is None:
         hash_key = int.from_bytes(hashlib.md5(encoded_key, usedforsecurity=False).digest(), "big")
@@ -149,7 +109,7 @@ def make_entry(
 
 
 def _explicit_hash_key(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) <= MAX_HASH_KEY):
+    if int(text) > MAX_HASH_KEY:
         raise invalid_argument(
             f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. Specified value was {text}"
         )
@@ -161,24 +121,17 @@ def _check_size(limits: Limits, stream: StoredStream, entry: Entry, path: str = 
     if not limits.enforce_record_size or entry.size <= most:
         return
     if entry.data_bytes > most:
-        raise AwsError(
-            "ValidationException",
-            f"1 validation error detected: Value at '{path}data' failed to satisfy constraint: "
-            f"Member must have length less than or equal to {most}",
-        )
+        raise invalid([(f"{path}data", "", f"Member must have length less than or equal to {most}")])
     raise invalid_argument(
         f"Record size of {entry.size} bytes, data and partition key, exceeds the maximum record size of {most} bytes "
         f"for stream {stream.name} under account {stream.account_id}."
     )
 
 
-def _check_ordering(stream: StoredStream, text: str | None) -> None:
-    """Refuse a number that no shard of *stream* has. Numbers of a shard always increase, so no other check is needed."""
-    if text is None:
-        return
-    number = numbers.decode(text) if numbers.is_decimal(text) else None
-    known = number is not None and number.shard_index < len(stream.shards)
-    if not known or number is None or stream.shards[number.shard_index].opened_s != number.opened_s:
+def _check_ordering(stream: StoredStream, text: str | None, now_s: float) -> None:
+    """Refuse what is no sequence number, or one of the future. Numbers of a shard always increase, so no other check is needed."""
+    given = None if text is None else numbers.read(text)
+    if text is not None and (given is None or given.arrived_s > now_s):
         raise invalid_argument(
             f"ExclusiveMinimumSequenceNumber {text} used in PutRecord on stream {stream.name} under account "
             f"{stream.account_id} is invalid."

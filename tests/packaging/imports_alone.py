@@ -45,6 +45,8 @@ NEEDS_EXTRA = {
     "kinesis_core.aws.http2": "httpx2",
     "kinesis_core.aws.fast.wire_cbor": "cbor2",
     "kinesis_cli.screens": "textual",
+    "kinesis_emulator.certificates": "cryptography",
+    "kinesis_emulator.http2": "h2",
     "kinesis_emulator.pytest_plugin": "pytest",
 }
 """Modules that need an extra. Importing one without it raises an error that names the missing package."""

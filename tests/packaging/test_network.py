@@ -35,8 +35,17 @@ MAY_CONNECT = {
     "kinesis_cli.records.programs": {"subprocess"},
     # Takes signals in textual's event loop, and opens nothing.
     "kinesis_cli.screens.app": {"asyncio"},
-    # The servers, on the loopback interface, and the processes that run them for a test.
-    "kinesis_emulator.server": {"socket", "socketserver"},
+    # The servers, by default on the loopback interface, and the processes that run them for a test.
+    "kinesis_emulator.addresses": {"socket"},
+    "kinesis_emulator.endings": {"socket"},
+    "kinesis_emulator.http1": {"socket"},
+    "kinesis_emulator.http2": {
+        *("h2.config", "h2.connection", "h2.errors", "h2.events", "h2.exceptions", "h2.settings"),
+        *("socket", "ssl"),
+    },
+    "kinesis_emulator.server": {"socket", "socketserver", "ssl"},
+    "kinesis_emulator.emulator": {"ssl"},
+    "kinesis_emulator.tls": {"socket", "ssl"},
     "kinesis_emulator.process": {"subprocess"},
 }
 """Every other module uses botocore's clients."""

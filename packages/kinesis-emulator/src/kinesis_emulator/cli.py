@@ -12,17 +12,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn, TypeVar
 
+from kinesis_emulator.addresses import HOST
 from kinesis_emulator.client_settings import environment, spark_options
 from kinesis_emulator.emulator import Emulator
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import RandomFaults
 from kinesis_emulator.limits import Limits
-from kinesis_emulator.process import READY
+from kinesis_emulator.process import READY, TRUST
 from kinesis_emulator.requests import NAME_PATTERN
-from kinesis_emulator.server import HOST
 from kinesis_emulator.settings import Settings
 
 NAME = "kinesis-emulator"
+_OPEN = (
+    "it listens on {}: others on the network can read and write, because nobody's credentials are checked."
+)
 READER_GONE = 141
 """The exit status when nobody reads the output, such as `head` that has ended: that of a shell for SIGPIPE."""
 
@@ -65,10 +68,20 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
     if options.fault_share:
         settings.fault = RandomFaults(options.fault_seed, options.fault_share)
     try:
-        emulator = Emulator(options.port, settings=settings, clock=_clock(options), data=options.data)
+        emulator = Emulator(
+            options.port,
+            settings=settings,
+            clock=_clock(options),
+            data=options.data,
+            host=options.host,
+            tls=_tls(options),
+            cors=options.cors,
+        )
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"{name}: {_why_not(error, options.port)}\n")
+        sys.stderr.write(f"{name}: {_why_not(error, options)}\n")
         return 2
+    if not emulator.is_local:
+        sys.stderr.write(f"{name}: {_OPEN.format(options.host)}\n")
     with emulator:
         try:
             for stream, shards in options.stream:
@@ -104,14 +117,29 @@ def _show(text: str) -> bool:
     return True
 
 
-def _why_not(error: OSError | ValueError, port: int) -> str:
+def _tls(options: argparse.Namespace) -> bool | tuple[str, str]:
+    """
+    Return how the port speaks TLS.
+
+    Raises:
+        ValueError: One of the two files is missing.
+    """
+    files = (options.tls_certificate, options.tls_key)
+    if not any(files):
+        return bool(options.tls)
+    if not all(files):
+        raise ValueError("--tls-certificate and --tls-key belong together.")
+    return files
+
+
+def _why_not(error: OSError | ValueError, options: argparse.Namespace) -> str:
     """Return why the emulator cannot start: its folder or its port cannot be used."""
     if isinstance(error, ValueError):
         return str(error)
     if error.filename is not None:
         return f"cannot keep data in {error.filename}: {error.strerror}. Choose another folder with --data."
     return (
-        f"cannot listen on {HOST}:{port}: {error.strerror}. "
+        f"cannot listen on {options.host}:{options.port}: {error.strerror}. "
         "Choose another port with --port, or any free one with --port 0."
     )
 
@@ -123,11 +151,31 @@ def _clock(options: argparse.Namespace) -> Callable[[], float]:
 def _parser(name: str = NAME) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=name,
-        description="A local Amazon Kinesis Data Streams for tests and demos. Listens on 127.0.0.1 only and keeps "
-        "all data in memory, unless --data is given.",
+        description="A local Amazon Kinesis Data Streams for tests and demos. It speaks HTTP/1.1 "
+        "and HTTP/2 on one port, and keeps all data in memory, unless --data is given.",
     )
     parser.add_argument(
         "--port", type=_port, default=4567, help="default: 4567; 0 takes any free port", metavar="N"
+    )
+    parser.add_argument(
+        "--host",
+        default=HOST,
+        help="the address to listen on, such as 0.0.0.0 in a container; with another one than the default, 127.0.0.1, "
+        "others on the network can read and write",
+    )
+    parser.add_argument(
+        "--tls", action="store_true", help="speak TLS, with a certificate that is made at the start"
+    )
+    parser.add_argument(
+        "--tls-certificate", help="speak TLS, with your certificate in this file, in PEM", metavar="FILE"
+    )
+    parser.add_argument("--tls-key", help="the key of your certificate, in PEM", metavar="FILE")
+    parser.add_argument(
+        "--cors",
+        action="append",
+        default=[],
+        help="let web pages of this origin call from a browser, such as http://localhost:3000; * lets all; may be repeated",
+        metavar="ORIGIN",
     )
     parser.add_argument(
         "--stream",
@@ -207,12 +255,15 @@ def _stream(text: str) -> tuple[str, int]:
 
 def _welcome(emulator: Emulator, streams: Sequence[tuple[str, int]]) -> str:
     url, region = emulator.endpoint_url, emulator.settings.region
+    trusted = None if emulator.certificate is None else str(emulator.certificate.resolve())
     lines = [f"{READY}{url}"]
+    if trusted is not None:
+        lines.append(f"{TRUST}{trusted}")
     for name, _ in streams:  # one that was kept may have other shards than the option says
         shards = len(emulator.shard_ids(name))
         lines.append(f"  stream {name} with {shards} shard{'s'[: shards > 1]}")
     lines += ["", "In the terminals of your programs (any credentials work):"]
-    lines += [f"  export {name}={value}" for name, value in environment(url, region).items()]
+    lines += [f"  export {name}={value}" for name, value in environment(url, region, trusted).items()]
     lines += ["Or as options of Spark:"]
     lines += [f'  .option("{name}", "{value}")' for name, value in spark_options(url, region).items()]
     lines += ["", "Ctrl-C stops it."]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kinesis_emulator import (
     client_settings,
@@ -20,16 +21,23 @@ from kinesis_emulator import (
     tags,
     writes,
 )
+from kinesis_emulator.addresses import HOST, client_host, is_loopback
 from kinesis_emulator.clocks import ManualClock, ShiftedClock
 from kinesis_emulator.errors import consumer_not_found
+from kinesis_emulator.exchange import Exchange
 from kinesis_emulator.folder import Folder
-from kinesis_emulator.server import HOST, HttpServer
+from kinesis_emulator.server import HttpServer, protocols
 from kinesis_emulator.service import Calls, Operation, Service
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, StoredStream, stream_arn
 from kinesis_emulator.validation import check_request
 from kinesis_emulator.writes import append, make_entry
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kinesis_emulator.tls import MadeCertificate
 
 OPERATIONS: dict[str, Operation] = {
     "AddTagsToStream": tags.add_tags,
@@ -63,7 +71,7 @@ OPERATIONS: dict[str, Operation] = {
 
 class Emulator:
     """
-    A local Kinesis on 127.0.0.1, in threads of this process. It runs in its `with` block, or from `start` to `stop`.
+    A local Kinesis, in threads of this process. It runs in its `with` block, or from `start` to `stop`.
 
         with Emulator() as emulator:
             emulator.create_stream("orders", shards=4)
@@ -79,14 +87,21 @@ class Emulator:
             over HTTP.
         clock: A function that returns seconds since the epoch, such as a `ManualClock()`.
         data: A folder that keeps the streams for the next start. By default they are in memory only.
+        host: The address to listen on. With another one than the default, others on the network can read and write.
+        tls: Whether the port speaks TLS, with a certificate that is made now by the package cryptography, which the extra `tls`
+            brings; or the files of your own certificate and its key, in PEM.
+        cors: The origins of the web pages that may call, such as `http://localhost:3000`; `*` allows all.
 
     Attributes:
         port: The port on which it listens.
+        certificate: The file that clients must trust if the port speaks TLS: that of the authority, or your own certificate. It is
+            removed by `stop` if it was made.
         settings: As given.
 
     Raises:
-        OSError: The port or the folder cannot be used, such as a folder that another emulator uses.
-        ValueError: The file in the folder is damaged, or of another version.
+        OSError: The port, the folder or the certificate cannot be used, such as a folder that another emulator uses.
+        ValueError: The file in the folder is damaged, or of another version. Or the certificate and the key do not fit, or cannot be
+            made.
     """
 
     def __init__(
@@ -96,30 +111,44 @@ class Emulator:
         settings: Settings | None = None,
         clock: Callable[[], float] = time.time,
         data: str | Path | None = None,
+        host: str = HOST,
+        tls: bool | tuple[str | Path, str | Path] = False,
+        cors: Collection[str] = (),
     ) -> None:
         self.settings = Settings() if settings is None else settings
         self._clock = clock if isinstance(clock, ManualClock) else ShiftedClock(clock)
+        self._host = host
+        self._made_certificate: MadeCertificate | None = None
+        self.certificate: Path | None = None
         folder = None if data is None else Folder(Path(data))
         try:
             self._store = Store(folder, keep_trimmed=self.settings.keep_trimmed)
             self._service = Service(OPERATIONS, self.settings, self._clock, self._store)
-            self._server = HttpServer(
-                port,
+            exchange = Exchange(
                 self._service.response,
+                partial(control.respond, self),
                 self._clock,
                 self.settings.region,
-                partial(control.respond, self),
+                cors,
             )
+            self._server = HttpServer(host, port, exchange, self._context(host, tls))
         except (OSError, ValueError):
             if folder is not None:
                 folder.close()
+            self._remove_certificate()
             raise
         self.port = self._server.port
 
     @property
     def endpoint_url(self) -> str:
-        """The URL for clients of Kinesis, such as `http://127.0.0.1:4567`."""
-        return f"http://{HOST}:{self.port}"
+        """The URL for clients of Kinesis on this machine, such as `http://127.0.0.1:4567`."""
+        scheme = "http" if self.certificate is None else "https"
+        return f"{scheme}://{client_host(self._host, self._server.address)}:{self.port}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only programs on this machine can connect."""
+        return is_loopback(self._server.address)
 
     @property
     def spark_options(self) -> dict[str, str]:
@@ -141,6 +170,7 @@ class Emulator:
         self._clock.unwatch(self._service.store.wake)
         self._server.stop(self._service.store.wake)
         self._store.close()
+        self._remove_certificate()
 
     def __enter__(self) -> Emulator:
         self.start()
@@ -312,6 +342,24 @@ class Emulator:
                 for shard_id, subscription in consumer.subscriptions.items()
                 if subscription.is_open
             ]
+
+    def _context(self, host: str, tls: bool | tuple[str | Path, str | Path]) -> ssl.SSLContext | None:
+        """Return what a port with TLS needs, and set `certificate`."""
+        if not tls:
+            return None
+        from kinesis_emulator.tls import MadeCertificate, given_certificate  # ssl takes time
+
+        if isinstance(tls, tuple):
+            certificate, key = map(Path, tls)
+            self.certificate = certificate
+            return given_certificate(certificate, key, protocols())
+        self._made_certificate = MadeCertificate(host, protocols())
+        self.certificate = self._made_certificate.authority
+        return self._made_certificate.context
+
+    def _remove_certificate(self) -> None:
+        if self._made_certificate is not None:
+            self._made_certificate.remove()
 
     def _stream(self, name: str) -> StoredStream:
         return self._service.store.get(stream_arn(self.settings.region, self.settings.account_id, name))

@@ -1,5 +1,5 @@
 """
-The event that the emulator logs, in the form that all packages share: `event key=value ...`, and the facts under `context`.
+The events that the emulator logs, in the form that all packages share: `event key=value ...`, and the facts under `context`.
 
 The emulator needs nothing but the standard library, so it has this form of its own. A test compares the two.
 """
@@ -36,9 +36,24 @@ EVENTS = (
         {},
         "call.failed call=ListShards",
     ),
+    Event(
+        "connection.refused",
+        "WARNING",
+        "emulator",
+        "A client does not speak a protocol of this port, or its HTTP/2 is malformed. Its connection is closed.",
+        {"client": "the address and port of the client", "reason": "the protocol, and what to change"},
+        {},
+        "connection.refused client=127.0.0.1:50710 reason=TLS on a plain port. Use http://, or start the emulator with --tls.",
+    ),
 )
 
 
 def log_failure(call: str) -> None:
     """Log the exception that is being handled, as the failure of *call*."""
     _log.exception("call.failed call=%s", call, extra={"context": {"call": call}})
+
+
+def log_refusal(client: str, reason: str) -> None:
+    """Log that the connection of *client* is closed."""
+    facts = {"client": client, "reason": reason}
+    _log.warning("connection.refused client=%s reason=%s", client, reason, extra={"context": facts})

@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from kinesis_emulator import client_settings
+from kinesis_emulator.addresses import HOST
 
+TRUST = "  trust "
+"""The line with the certificate that clients must trust begins with this. It comes second."""
 READY = "kinesis-emulator listens on "
 """The first line of the child's output begins with this. The endpoint's URL follows."""
 _STOP_S = 5
@@ -18,7 +21,7 @@ _STOP_S = 5
 
 class EmulatorProcess:
     """
-    A Kinesis on 127.0.0.1 in a child process; a context manager.
+    A local Kinesis in a child process; a context manager.
 
         with EmulatorProcess({"orders": 4}) as emulator:
             client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
@@ -43,6 +46,10 @@ class EmulatorProcess:
         deleting_s: Seconds for which a deleted stream is DELETING.
         fault_share: The share of calls with a fault, from 0 to 1, as `RandomFaults` chooses.
         fault_seed: The seed of that choice.
+        host: The address to listen on. With another one than the default, others on the network can read and write.
+        tls: Whether the port speaks TLS, with a certificate that is made at the start; or the files of your own certificate and its
+            key, in PEM.
+        cors: The origins of the web pages that may call; `*` allows all.
     """
 
     def __init__(
@@ -63,6 +70,9 @@ class EmulatorProcess:
         deleting_s: float = 0.0,
         fault_share: float = 0.0,
         fault_seed: int = 0,
+        host: str = HOST,
+        tls: bool | tuple[str | Path, str | Path] = False,
+        cors: Collection[str] = (),
     ) -> None:
         options = {
             "port": port,
@@ -78,17 +88,23 @@ class EmulatorProcess:
             "deleting-s": deleting_s,
             "fault-share": fault_share,
             "fault-seed": fault_seed,
+            "host": host,
+            **dict(zip(("tls-certificate", "tls-key"), tls if isinstance(tls, tuple) else (), strict=False)),
         }
         self._command = [
             *(sys.executable, "-m", "kinesis_emulator", f"--parent-pid={os.getpid()}"),
             *(f"--stream={name}:{shards}" for name, shards in (streams or {}).items()),
             *(["--unlimited"] if unlimited else []),
+            *(["--tls"] if tls is True else []),
+            *(f"--cors={origin}" for origin in cors),
             *(f"--{name}={value}" for name, value in options.items() if value is not None),
         ]
         self._child: subprocess.Popen[str] | None = None
         self.region = region
         self.endpoint_url = ""
         """Set by `start`."""
+        self.certificate: Path | None = None
+        """The file that clients must trust if the port speaks TLS. Set by `start`."""
 
     @property
     def port(self) -> int:
@@ -126,8 +142,11 @@ class EmulatorProcess:
                 child.communicate()
                 errors.seek(0)
                 raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors.read()).strip()}")
+            url = line.removeprefix(READY).strip()
+            if url.startswith("https:") and child.stdout:
+                self.certificate = Path(child.stdout.readline().removeprefix(TRUST).strip())
         self._child = child
-        self.endpoint_url = line.removeprefix(READY).strip()
+        self.endpoint_url = url
 
     def stop(self) -> None:
         """End the child, by force if it has not ended after 5 seconds."""

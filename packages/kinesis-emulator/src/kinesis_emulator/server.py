@@ -1,61 +1,69 @@
-"""Kinesis' protocol, in JSON and in CBOR, over HTTP/1.1 on the loopback interface: one thread per connection, kept alive."""
+"""The listener: one thread per connection, and the protocol that a connection begins with."""
 
 from __future__ import annotations
 
-import email.utils
-import re
 import socket
 import socketserver
-import struct
 import threading
-import time
-import uuid
 from collections.abc import Callable
-from contextlib import closing
-from io import BufferedIOBase
-from itertools import chain
-from typing import Any
+from importlib.util import find_spec
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any, cast
 
-from kinesis_emulator import control
-from kinesis_emulator.errors import AwsError
-from kinesis_emulator.faults import CutConnectionError, Fault
-from kinesis_emulator.requests import Request
-from kinesis_emulator.service import EventStream, Response, error_response
-from kinesis_emulator.wire_formats import EVENTS, BodyFormat, find_format
+from kinesis_emulator.addresses import resolve
+from kinesis_emulator.endings import end_after
+from kinesis_emulator.events import log_refusal
+from kinesis_emulator.exchange import Exchange
+from kinesis_emulator.http1 import Http1Connection
 
-HOST = "127.0.0.1"
-_REASONS = {200: "OK", 400: "Bad Request", 500: "Internal Server Error", 503: "Service Unavailable"}
+if TYPE_CHECKING:
+    import ssl
 
-Respond = Callable[[Request], Response]
-_TARGET_PREFIX = "Kinesis_20131202."
-_SCOPE = re.compile(r"Credential=([^/,\s]+)/\d+/([^/,\s]+)/")
+HANDSHAKE_S = 60.0
+"""How long a client may take for the handshake of TLS."""
+HAS_HTTP2 = find_spec("h2") is not None
+
+_TLS_FIRST_BYTE = b"\x16"
+_HTTP2_FIRST_BYTES = b"PRI "
+_HTTP2_HEAD = b"PRI * HTTP/2.0\r\n\r\n"
+"""What HTTP/1.1 has read of an HTTP/2 connection: a request line without headers."""
+_PLAIN_ON_TLS = "HTTP without TLS on a port with TLS. Use https://."
+_NO_HANDSHAKE = (
+    "a handshake of TLS that failed. The client must trust the certificate that is shown at the start."
+)
+_TLS_ON_PLAIN = "TLS on a plain port. Use http://, or start the emulator with --tls."
+_NO_H2 = 'HTTP/2, which needs the package h2: pip install "kinesis-emulator[http2]".'
 
 
 class HttpServer(socketserver.ThreadingTCPServer):
-    """Listens on 127.0.0.1, and sends the response of *respond* for each request."""
+    """
+    Listens on *host*, and sends the response of *exchange* for each request.
+
+    With *tls* all connections are encrypted.
+
+    Raises:
+        OSError: Nothing can listen there.
+    """
 
     allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(
-        self,
-        port: int,
-        respond: Respond,
-        clock: Callable[[], float],
-        default_region: str,
-        control: Callable[[str, str, bytes], tuple[int, bytes]],
-    ) -> None:
-        super().__init__((HOST, port), _Connection)
-        self.control = control
-        self.respond = respond
-        self.clock = clock
-        self.default_region = default_region
+    def __init__(self, host: str, port: int, exchange: Exchange, tls: ssl.SSLContext | None = None) -> None:
+        self.address_family, address = resolve(host, port)
+        super().__init__(address, _Connection)
+        self.exchange = exchange
+        self.tls = tls
         self._lock = threading.Lock()
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._acceptor = threading.Thread(
             target=self.serve_forever, args=(0.02,), name="kinesis-emulator", daemon=True
         )
+
+    @property
+    def address(self) -> str:
+        """The IP address that the server listens on."""
+        return str(self.server_address[0])
 
     @property
     def port(self) -> int:
@@ -74,12 +82,19 @@ class HttpServer(socketserver.ThreadingTCPServer):
             connections = dict(self._connections)
         for connection in connections:
             try:
-                connection.shutdown(socket.SHUT_RDWR)
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)  # that of TLS would disturb its thread
             except OSError:
                 continue  # the client has closed it
         wake()
         for thread in connections.values():
             thread.join(timeout=5)
+
+    def get_request(self) -> tuple[Any, Any]:
+        connection, client = super().get_request()
+        if self.tls is None:
+            return connection, client
+        # The handshake is in the connection's thread, so that a client that stalls does not stop others.
+        return self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), client
 
     def process_request(self, request: Any, client_address: Any) -> None:
         thread = threading.Thread(
@@ -96,106 +111,74 @@ class HttpServer(socketserver.ThreadingTCPServer):
 
 
 class _Connection(socketserver.StreamRequestHandler):
-    """One client's connection. It serves one request after the other."""
+    """One client's connection."""
 
     server: HttpServer
+    rfile: BufferedReader
     rbufsize = 256 * 1024
     disable_nagle_algorithm = True
 
     def handle(self) -> None:
         try:
-            while self._handle_one():
-                pass
-        except (ConnectionError, TimeoutError):
+            if self.server.tls is None:
+                self._serve_plain()
+            else:
+                self._serve_encrypted()
+        except OSError:
             return  # the client has closed the connection, or the server was stopped
 
-    def _handle_one(self) -> bool:
-        """Serve one request. Return False when the connection must be closed."""
-        head = read_head(self.rfile)
-        if head is None:
-            return False
-        line, headers = head
-        wire_format = find_format(headers.get("content-type", ""))
-        size = headers.get("content-length", "0")
-        if "transfer-encoding" in headers or not size.isdecimal():
-            error = AwsError(
-                "SerializationException", "The emulator needs a Content-Length, not a chunked body."
-            )
-            self._send(error_response(error), wire_format, keep_alive=False)
-            return False
-        if headers.get("expect", "").lower() == "100-continue":
-            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body = self.rfile.read(int(size))
-        if len(body) < int(size):
-            return False
-        response = self._response(line, headers, body, wire_format)
-        if response.body is None:
-            if response.fault is not None and response.fault.reset:
-                self._reset()
-            return False
-        keep_alive = headers.get("connection", "").lower() != "close" and line.endswith("HTTP/1.1")
-        if isinstance(response.body, bytes):
-            return self._send(response, wire_format, keep_alive=keep_alive) and keep_alive
-        return self._send_events(response.body, keep_alive=keep_alive) and keep_alive
+    def _serve_plain(self) -> None:
+        if self.rfile.peek(1)[:1] == _TLS_FIRST_BYTE:
+            # What Go's server says; clients of TLS then report a "wrong version number".
+            self._refuse(_TLS_ON_PLAIN, http1_refusal("This port does not speak TLS."))
+        elif self._http1(self._plain_client_has_left).serve():
+            self._continue_in_http2()
 
-    def _response(self, line: str, headers: dict[str, str], body: bytes, wire_format: BodyFormat) -> Response:
-        method, path = line.split(" ")[:2] if " " in line else (line, "")
-        if path.startswith(control.PREFIX):
-            return Response(*self.server.control(method, path, body))
+    def _serve_encrypted(self) -> None:
+        connection = cast("ssl.SSLSocket", self.connection)
+        first = socket.socket.recv(connection, len(_HTTP2_FIRST_BYTES), socket.MSG_PEEK)
+        if first[:1] != _TLS_FIRST_BYTE:
+            is_http2 = first == _HTTP2_FIRST_BYTES
+            self._refuse(_PLAIN_ON_TLS, (http2_refusal if is_http2 else http1_refusal)(_PLAIN_ON_TLS))
+            return
+        connection.settimeout(HANDSHAKE_S)
         try:
-            request = parse_request(line, headers, body, wire_format, self.server.default_region)
-        except AwsError as error:
-            return error_response(error)
-        return self.server.respond(request)
+            connection.do_handshake()
+        except OSError as error:
+            log_refusal(self._client, f"{_NO_HANDSHAKE} {error}")
+            return
+        connection.settimeout(None)
+        if connection.selected_alpn_protocol() == "h2":
+            self._serve_http2(b"")
+        elif self._http1(self._encrypted_client_has_left).serve():
+            self._continue_in_http2()
 
-    def _reset(self) -> None:
-        """Close the connection with a TCP RST. The base class ignores a closed connection."""
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
+    def _http1(self, has_left: Callable[[], bool]) -> Http1Connection:
+        return Http1Connection(self.connection, self.rfile, self.server.exchange, has_left)
 
-    def _send(self, response: Response, wire_format: BodyFormat, *, keep_alive: bool) -> bool:
-        """Send one body. Return False when a fault cuts it."""
-        body = response.body if isinstance(response.body, bytes) else b""
-        fault = response.fault or Fault()
-        if fault.body is None:
-            body = wire_format.encode(body)
-        length = f"Content-Length: {len(body)}"
-        content_type = fault.content_type or wire_format.content_type
-        head = self._head(response.status, content_type, length, keep_alive=keep_alive)
-        if fault.cut_response or fault.stall_s:
-            half = len(body) // 2
-            self.connection.sendall(head + body[:half])
-            time.sleep(fault.stall_s)
-            if fault.cut_response:
-                return False
-            head, body = b"", body[half:]
-        if len(body) < 65536:
-            self.connection.sendall(head + body)
+    def _continue_in_http2(self) -> None:
+        """Serve a client whose first line was that of HTTP/2."""
+        if HAS_HTTP2:
+            self._serve_http2(_HTTP2_HEAD + self._read_ahead())
         else:
-            self.connection.sendall(head)
-            self.connection.sendall(body)
-        return True
+            self._refuse(_NO_H2, http2_refusal(_NO_H2))
 
-    def _send_events(self, events: EventStream, *, keep_alive: bool) -> bool:
-        """Send each frame in a separate chunk. Return False when the event stream did not end normally."""
-        head = self._head(200, EVENTS, "Transfer-Encoding: chunked", keep_alive=keep_alive)
-        with closing(events.frames()) as frames:
-            first = next(frames)  # the subscription is open before its client gets the head
-            self.connection.sendall(head)
-            try:
-                for frame in chain([first], frames):
-                    if frame:
-                        self.connection.sendall(b"%x\r\n%b\r\n" % (len(frame), frame))
-                    elif self._client_has_left():
-                        return False
-            except CutConnectionError as cut:
-                size = len(cut.frame)
-                self.connection.sendall(b"%x\r\n%b" % (size, cut.frame[: size // 2]))
-                return False
-        self.connection.sendall(b"0\r\n\r\n")
-        return True
+    def _serve_http2(self, received: bytes) -> None:
+        from kinesis_emulator.http2 import Http2Connection  # it takes time, and h2 may not be there
 
-    def _client_has_left(self) -> bool:
+        Http2Connection(self.connection, self._client, self.server.exchange).serve(received)
+
+    def _read_ahead(self) -> bytes:
+        """Return what was read from the connection and is not used yet."""
+        self.connection.setblocking(False)
+        try:
+            return self.rfile.read1() or b""
+        except OSError:  # there is nothing, as TLS says it
+            return b""
+        finally:
+            self.connection.setblocking(True)
+
+    def _plain_client_has_left(self) -> bool:
         self.connection.setblocking(False)
         try:
             return not self.connection.recv(1, socket.MSG_PEEK)
@@ -204,50 +187,49 @@ class _Connection(socketserver.StreamRequestHandler):
         finally:
             self.connection.setblocking(True)
 
-    def _head(self, status: int, content_type: str, length: str, *, keep_alive: bool) -> bytes:
-        date = email.utils.formatdate(self.server.clock(), usegmt=True)
-        return (
-            f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}\r\n"
-            f"x-amzn-RequestId: {uuid.uuid4()}\r\n"
-            f"Content-Type: {content_type}\r\n"
-            f"{length}\r\n"
-            f"Date: {date}\r\n"
-            f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n\r\n"
-        ).encode("latin-1")
+    def _encrypted_client_has_left(self) -> bool:
+        import ssl
+
+        self.connection.setblocking(False)
+        try:
+            return not self.rfile.peek(1)  # a socket with TLS cannot look ahead
+        except ssl.SSLWantReadError:
+            return False
+        finally:
+            self.connection.setblocking(True)
+
+    def _refuse(self, reason: str, last: bytes) -> None:
+        log_refusal(self._client, reason)
+        end_after(self.connection, last)
+
+    @property
+    def _client(self) -> str:
+        return f"{self.client_address[0]}:{self.client_address[1]}"
 
 
-def read_head(stream: BufferedIOBase) -> tuple[str, dict[str, str]] | None:
-    """Return the request line, and the headers by lower-case name; None at the end of the connection."""
-    line = stream.readline(65536).decode("latin-1").rstrip("\r\n")
-    if not line:
-        return None
-    headers: dict[str, str] = {}
-    while True:
-        header = stream.readline(65536).decode("latin-1").rstrip("\r\n")
-        if not header:
-            return line, headers
-        name, _, value = header.partition(":")
-        headers[name.strip().lower()] = value.strip()
+def protocols() -> list[str]:
+    """Return what a port with TLS offers its clients, by the names of ALPN."""
+    return ["h2", "http/1.1"] if HAS_HTTP2 else ["http/1.1"]
 
 
-def parse_request(
-    line: str, headers: dict[str, str], body: bytes, wire_format: BodyFormat, default_region: str
-) -> Request:
-    """
-    Return the call that a request makes.
-
-    Raises:
-        AwsError: It is not a call of Kinesis, or its body is malformed.
-    """
-    target = headers.get("x-amz-target", "")
-    if not line.startswith("POST ") or not target.startswith(_TARGET_PREFIX):
-        raise AwsError(
-            "UnknownOperationException", f"This is a Kinesis emulator; got {line.split(' ')[0]} {target}."
-        )
-    params = wire_format.decode(body)
-    scope = _SCOPE.search(headers.get("authorization", ""))
-    access_key, region = scope.groups() if scope else ("", default_region)
-    signed_at = headers.get("x-amz-date", "")
-    return Request(
-        target.removeprefix(_TARGET_PREFIX), params, region, access_key, signed_at, wire_format.name
+def http1_refusal(reason: str) -> bytes:
+    """Return a response of HTTP/1.1 that refuses the connection."""
+    body = f"{reason}\n".encode()
+    return (
+        b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
     )
+
+
+def http2_refusal(reason: str) -> bytes:
+    """
+    Return the bytes of HTTP/2 that refuse the connection: empty SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED and the reason.
+
+    Source: RFC 9113, sections 6.5, 6.8 and 7.
+    """
+    data = (0).to_bytes(4, "big") + (0xD).to_bytes(4, "big") + reason.encode()
+    return _frame(4, b"") + _frame(7, data)
+
+
+def _frame(kind: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes((kind, 0)) + bytes(4) + payload

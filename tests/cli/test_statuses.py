@@ -54,7 +54,7 @@ def test_a_stream_that_is_deleted_is_an_error(kinesis: CommandLine, command: str
 def test_a_check_does_not_wait(kinesis: CommandLine) -> None:
     """`kinesis doctor` reports what it finds: the status, and what to do."""
     with emulator_in("CREATING") as emulator:
-        emulator.settings.creating_s = 1e9
+        emulator.set_status(STREAM, "CREATING", 1e9)
         ran = kinesis.to(emulator)("doctor", STREAM, status=None)
         assert emulator.calls.count() < 40
     assert "CREATING" in ran.text + ran.err

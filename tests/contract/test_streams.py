@@ -89,6 +89,7 @@ def test_retention_moves_between_24_hours_and_a_year(client: Any, stream: Any, r
     client.increase_stream_retention_period(StreamName=stream.name, RetentionPeriodHours=48)
     summary = client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"]
     assert summary["RetentionPeriodHours"] == 48
+    stream.wait_until_active()
     decrease = client.decrease_stream_retention_period
     assert refusal(decrease, StreamName=stream.name, RetentionPeriodHours=72) == "InvalidArgumentException"
     assert refusal(decrease, StreamName=stream.name, RetentionPeriodHours=20) == "InvalidArgumentException"

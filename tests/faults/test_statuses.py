@@ -126,12 +126,14 @@ def test_a_consumer_is_registered_once_the_stream_is_known_everywhere(code: str)
         left = [1, 1]
 
         def refuse(request: Request) -> Fault | None:
+            emulator.advance(1)
             if request.action != "RegisterStreamConsumer" or not left:
                 return None
             left.pop()
             return Fault(code, message=f"Stream {STREAM} under account 000000000000 is not there.")
 
-        emulator.settings.updating_s, emulator.settings.fault = 0.0, refuse
+        emulator.set_status(STREAM, "UPDATING", 0)
+        emulator.settings.fault = refuse
         assert sorted(read_by_fan_out(emulator)) == RECORDS
     assert not left
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Literal
 
 from kinesis_emulator import Emulator, Limits, ManualClock, Settings
 
 STREAM = "orders"
 RECORDS = [b"%d" % number for number in range(6)]
-PASSING: Mapping[str, Mapping[str, float]] = {
-    "CREATING": {"creating_s": 3},
-    "ACTIVE, but refusing": {"settling_s": 5},
-    "CREATING, then refusing": {"creating_s": 2, "settling_s": 4},
-    "UPDATING": {"updating_s": 5},
+PASSING: Mapping[str, tuple[Literal["CREATING", "UPDATING"], float, float]] = {
+    "CREATING": ("CREATING", 3, 0),
+    "ACTIVE, but refusing": ("CREATING", 0, 5),
+    "CREATING, then refusing": ("CREATING", 2, 4),
+    "UPDATING": ("UPDATING", 5, 0),
 }
 """Statuses that pass by themselves, with their lengths in calls or in seconds."""
 
@@ -30,8 +31,6 @@ def emulator_in(status: str, *, is_filled: bool = True, by_calls: bool = True) -
     clock = manual if by_calls else time.time
     settings = Settings(limits=Limits.unlimited(), resubscribe_after_s=0.0)
     with Emulator(settings=settings, clock=clock) as emulator:
-        for name, lasts_s in PASSING.get(status, {"deleting_s": 1e9}).items():
-            setattr(settings, name, lasts_s)
         emulator.create_stream(STREAM, 1)
         if is_filled:
             for data in RECORDS[:3]:
@@ -41,6 +40,8 @@ def emulator_in(status: str, *, is_filled: bool = True, by_calls: bool = True) -
             for data in RECORDS[3:]:
                 emulator.put(STREAM, data, data.decode())
         if status == "DELETING":
-            emulator.delete_stream(STREAM)
+            emulator.set_status(STREAM, "DELETING", 1e9)
+        else:
+            emulator.set_status(STREAM, *PASSING[status])
         settings.fault = lambda _: manual.advance(1)
         yield emulator

@@ -151,7 +151,9 @@ class StreamUnderTest:
         self._wait_until_active()
 
     def delete(self) -> None:
+        """Delete the stream. Returns when its name is free."""
         self.client.delete_stream(StreamName=self.name, EnforceConsumerDeletion=True)
+        wait_until(lambda: self.name not in self.client.list_streams()["StreamNames"])
 
     def _wait_until_active(self) -> None:
         wait_until(lambda: self._status() == "ACTIVE", self._status)

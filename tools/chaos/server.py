@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,7 +22,8 @@ COUNT = "faults"
 
 
 def main(port: int, folder: Path) -> None:
-    settings = Settings(limits=Limits.unlimited(), keep_trimmed=False)
+    limits = replace(Limits.unlimited(), scalings_per_day=None)  # a run is a day in an hour
+    settings = Settings(limits=limits, keep_trimmed=False)
     with Emulator(port, settings=settings, data=folder), (folder / COUNT).open("ab", buffering=0) as count:
         sys.stdout.write(f"{READY}\n")
         sys.stdout.flush()

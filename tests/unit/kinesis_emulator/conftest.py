@@ -67,6 +67,17 @@ def client(emulator: Emulator, new_client: Callable[..., Client]) -> Iterator[Cl
 
 
 @pytest.fixture
+def created(client: Client, clock: ManualClock) -> Callable[..., None]:
+    """Return a function that creates a stream over HTTP, and lets it become ACTIVE."""
+
+    def create(**params: Any) -> None:
+        client.create_stream(**params)
+        clock.advance(1)
+
+    return create
+
+
+@pytest.fixture
 def connection(emulator: Emulator) -> Iterator[http.client.HTTPConnection]:
     """Yield a connection of a client that does not know AWS."""
     made = http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)

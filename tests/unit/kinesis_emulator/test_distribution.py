@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from kinesis_emulator import AwsError, Emulator
+from kinesis_emulator import AwsError, Emulator, ManualClock
 
 ON_DEMAND = {"StreamMode": "ON_DEMAND"}
 
 
 @pytest.fixture
-def arn(client: Any) -> str:
+def arn(client: Any, created: Any) -> str:
     """Return the ARN of an on-demand stream `elastic` whose keys choose the shards."""
-    client.create_stream(StreamName="elastic", StreamModeDetails=ON_DEMAND)
+    created(StreamName="elastic", StreamModeDetails=ON_DEMAND)
     return str(summary(client)["StreamARN"])
 
 
@@ -52,10 +52,11 @@ def test_kinesis_chooses_the_shard(client: Any, arn: str, read_all: Any) -> None
     assert Counter(record.get("PartitionKey") for record in records) == {"key": 5, None: 6}
 
 
-def test_the_strategy_is_switched_back(client: Any, arn: str) -> None:
+def test_the_strategy_is_switched_back(client: Any, arn: str, clock: ManualClock) -> None:
     """The change applies at once, to records that are put from then on."""
     for strategy in ("AUTO", "USER_PARTITION_KEY"):
         client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy=strategy)
+        clock.advance(1)
     assert summary(client)["RecordDistributionStrategy"] == "USER_PARTITION_KEY"
     assert len(shards_of(client, 20, PartitionKey="key")) == 1
 

@@ -8,12 +8,12 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings
 from kinesis_emulator.cli import main
@@ -65,6 +65,7 @@ def make_eventful(emulator: Emulator, client: Any, clock: ManualClock) -> None:
     emulator.deregister_consumer("orders", "goes")
     clock.advance(20)
     client.put_record(StreamName="orders", Data=b"last", PartitionKey="a")
+    emulator.settings.updating_s = 10
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=48)
     emulator.trim("orders", emulator.shard_ids("orders")[0], 1)
 
@@ -82,7 +83,6 @@ def test_everything_is_there_again(
         ):
             if restart == 0:
                 make_eventful(emulator, client, clock)
-            emulator.settings.updating_s = 10  # since the retention was raised
             found.append(without_metadata(facts_of(emulator, client)))
     assert found == [found[0]] * 3
     assert found[0][0] == ["orders"]
@@ -182,7 +182,10 @@ CHANGES: dict[str, Callable[[Emulator, Any, str], object]] = {
     "size": lambda _, client, arn: client.update_max_record_size(StreamARN=arn, MaxRecordSizeInKiB=2048),
     "strategy": lambda emulator, _, __: emulator.distribute("orders", "AUTO"),
     "register": lambda emulator, _, __: emulator.register_consumer("orders", "audit"),
-    "deregister": lambda emulator, _, __: emulator.deregister_consumer("orders", "search"),
+    "deregister": lambda _, client, arn: client.deregister_stream_consumer(
+        StreamARN=arn, ConsumerName="search"
+    ),
+    "status": lambda emulator, _, __: emulator.set_status("orders", "UPDATING", 3600),
 }
 
 
@@ -205,6 +208,34 @@ def test_each_change_is_kept(
                 CHANGES[change](emulator, client, arn)
             found.append((*without_metadata(facts_of(emulator, client)), read_all(client)))
     assert found[1] == found[0]
+
+
+def test_an_acknowledged_deletion_goes_on(tmp_path: Path, clock: ManualClock, new_client: NewClient) -> None:
+    """A stream that is DELETING when the emulator ends is DELETING in the next one, and gone when its time has passed."""
+    with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
+        emulator.create_stream("orders")
+        client.delete_stream(StreamName="orders")
+    for wait_s, statuses in ((0, ["DELETING"]), (0.5, []), (0, [])):
+        clock.advance(wait_s)
+        with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
+            listed = client.list_streams()["StreamSummaries"]
+            assert [one["StreamStatus"] for one in listed] == statuses
+
+
+def test_scalings_are_counted_across_restarts(
+    tmp_path: Path, clock: ManualClock, new_client: NewClient
+) -> None:
+    """The ten calls of UpdateShardCount a day are those of the stream, not of the process."""
+    with kept_in(tmp_path, clock) as emulator:
+        emulator.create_stream("orders")
+    for number in range(11):
+        clock.advance(1)
+        with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
+            refused = pytest.raises(ClientError, match="LimitExceeded") if number == 10 else nullcontext()
+            with refused:
+                client.update_shard_count(
+                    StreamName="orders", TargetShardCount=2 - number % 2, ScalingType="UNIFORM_SCALING"
+                )
 
 
 def test_a_write_that_was_cut_short_is_dropped(

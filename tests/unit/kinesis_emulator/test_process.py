@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import signal
 import socket
@@ -15,11 +17,17 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from kinesis_emulator import Emulator, EmulatorProcess
+from kinesis_emulator import Emulator, EmulatorProcess, Settings
 from kinesis_emulator.cli import main
+from kinesis_emulator.facts import fact
+from kinesis_emulator.settings import LATENCIES
 from support.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.tests
+TIMES = (
+    *("readable_after_s", "creating_s", "settling_s", "updating_s", "deleting_s"),
+    *("consumer_creating_s", "consumer_deleting_s"),
+)
 COMMAND = [sys.executable, "-m", "kinesis_emulator"]
 
 
@@ -35,6 +43,35 @@ def test_a_child_process_serves_its_streams(new_client: Callable[..., Any]) -> N
         os.kill(pid, 0)
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+
+def settings_of(emulator: EmulatorProcess) -> dict[str, Any]:
+    """Return the settings of a process, by its control endpoint."""
+    with closing(http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)) as connection:
+        connection.request("POST", "/_control/settings", b"{}")
+        shown: dict[str, Any] = json.loads(connection.getresponse().read())
+        return shown
+
+
+def test_a_child_has_the_times_that_it_is_given() -> None:
+    """Each argument for a time sets the field of `Settings`; without arguments all have their defaults."""
+    times: dict[str, Any] = {name: 10.5 + number for number, name in enumerate(TIMES)}
+    with EmulatorProcess(**times) as emulator:
+        assert {name: settings_of(emulator)[name] for name in TIMES} == times
+    with EmulatorProcess() as emulator:
+        assert {name: settings_of(emulator)[name] for name in TIMES} == {
+            name: getattr(Settings(), name) for name in TIMES
+        }
+
+
+def test_a_child_has_the_times_of_aws() -> None:
+    """With `like_aws` times are those of the facts, but those that are given."""
+    with EmulatorProcess(like_aws=True, updating_s=0.25) as emulator:
+        shown = settings_of(emulator)
+    assert {name: shown[name] for name in LATENCIES} == {
+        **{name: fact(name) for name in LATENCIES},
+        "updating_s": 0.25,
+    }
 
 
 def test_a_child_with_another_clock_refuses_signatures(new_client: Callable[..., Any]) -> None:

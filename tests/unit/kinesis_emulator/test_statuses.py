@@ -117,13 +117,61 @@ def test_a_deleted_stream_is_there_for_a_while(
     client.create_stream(StreamName="orders", ShardCount=1)
 
 
-def test_by_default_a_stream_is_active_at_once(emulator: Emulator, client: Any) -> None:
-    """Without times a stream can be used when CreateStream returns, during changes too, and is gone when DeleteStream returns."""
+def test_by_default_each_status_lasts_half_a_second(
+    client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """A program that does not wait fails by default, as on AWS. After half a second each status has passed."""
     client.create_stream(**NEW, ShardCount=1)
-    assert status(client) == "ACTIVE"
     for call, request in calls(client).items():
-        call(**request)
-    client.split_shard(**NEW, ShardToSplit=SHARD, NewStartingHashKey=HALF)
+        refusal(call, **request)
+    clock.advance(0.5)
     assert status(client) == "ACTIVE"
+    split = {**NEW, "ShardToSplit": SHARD, "NewStartingHashKey": HALF}
+    client.split_shard(**split)
+    assert refusal(client.split_shard, **split)[0] == "ResourceInUseException"
+    clock.advance(0.5)
     client.delete_stream(**NEW)
+    assert status(client) == "DELETING"
+    clock.advance(0.5)
+    assert client.list_streams()["StreamNames"] == ["orders"]
+
+
+def test_methods_take_no_time(emulator: Emulator, client: Any) -> None:
+    """What a test sets up by `Emulator` itself is done at once, whatever the times are."""
+    emulator.settings.creating_s = emulator.settings.settling_s = emulator.settings.updating_s = 3600
+    emulator.settings.deleting_s = emulator.settings.consumer_creating_s = 3600
+    emulator.create_stream("new", 2)
+    emulator.split("new", SHARD)
+    emulator.register_consumer("new", "one")
+    assert status(client) == "ACTIVE"
+    client.put_record(**NEW, Data=b"1", PartitionKey="k")
+    arn = client.describe_stream_summary(**NEW)["StreamDescriptionSummary"]["StreamARN"]
+    [consumer] = client.list_stream_consumers(StreamARN=arn)["Consumers"]
+    assert consumer["ConsumerStatus"] == "ACTIVE"
+    emulator.deregister_consumer("new", "one")
+    assert client.list_stream_consumers(StreamARN=arn)["Consumers"] == []
+    emulator.delete_stream("new")
     assert not emulator.has_stream("new")
+
+
+def test_a_status_is_set_by_hand(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """`set_status` lets an existing stream be CREATING, UPDATING or DELETING for a time."""
+    orders = {"StreamName": "orders"}
+    put = {**orders, "Data": b"1", "PartitionKey": "k"}
+    emulator.set_status("orders", "CREATING", 10, settling_s=2)
+    assert status(client, "orders") == "CREATING"
+    clock.advance(10)
+    assert status(client, "orders") == "ACTIVE"
+    assert refusal(client.put_record, **put)[0] == "ResourceNotFoundException"
+    clock.advance(2)
+    client.put_record(**put)
+    emulator.set_status("orders", "UPDATING", 10)
+    assert status(client, "orders") == "UPDATING"
+    client.put_record(**put)
+    clock.advance(10)
+    emulator.set_status("orders", "DELETING", 10)
+    assert status(client, "orders") == "DELETING"
+    clock.advance(10)
+    assert client.list_streams()["StreamNames"] == []

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kinesis_emulator import AwsError, Emulator
+from kinesis_emulator import AwsError, Emulator, ManualClock
 
 
-def test_an_on_demand_stream_starts_with_four_shards(client: Any, refusal: Any) -> None:
+def test_an_on_demand_stream_starts_with_four_shards(client: Any, created: Any, refusal: Any) -> None:
     """An on-demand stream chooses its shards itself and refuses a ShardCount."""
     mode = {"StreamMode": "ON_DEMAND"}
-    client.create_stream(StreamName="elastic", StreamModeDetails=mode)
+    created(StreamName="elastic", StreamModeDetails=mode)
     assert len(client.list_shards(StreamName="elastic")["Shards"]) == 4
     refused = refusal(client.create_stream, StreamName="other", StreamModeDetails=mode, ShardCount=2)
     assert refused[0] == "InvalidArgumentException"
@@ -40,12 +40,18 @@ def test_streams_are_listed_in_pages(client: Any) -> None:
     ids=["region", "account"],
 )
 def test_regions_and_accounts_have_streams_of_their_own(
-    emulator: Emulator, client: Any, new_client: Callable[..., Any], whose: dict[str, str], arn: str
+    emulator: Emulator,
+    client: Any,
+    new_client: Callable[..., Any],
+    clock: ManualClock,
+    whose: dict[str, str],
+    arn: str,
 ) -> None:
     """A request uses the streams of its signature's region, and of the account that an access key of 12 digits is. An ARN finds any."""
     other = new_client(emulator.endpoint_url, **whose)
     assert other.list_streams()["StreamNames"] == []
     other.create_stream(StreamName="orders", ShardCount=2)
+    clock.advance(1)
     assert other.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamARN"] == arn
     assert len(client.list_shards(StreamARN=arn)["Shards"]) == 2
     assert len(client.list_shards(StreamName="orders")["Shards"]) == 1

@@ -25,7 +25,8 @@ def test_a_consumer_is_creating_active_deleting_and_gone(
 ) -> None:
     """A consumer's status follows the clock. It can be subscribed through only while it is ACTIVE."""
     emulator.settings.consumer_creating_s = emulator.settings.consumer_deleting_s = 10
-    arn = emulator.register_consumer("orders", "slow")
+    stream = client.describe_stream_summary(StreamName="orders")["StreamDescriptionSummary"]["StreamARN"]
+    arn = client.register_stream_consumer(StreamARN=stream, ConsumerName="slow")["Consumer"]["ConsumerARN"]
 
     def status() -> str:
         return str(client.describe_stream_consumer(ConsumerARN=arn)["ConsumerDescription"]["ConsumerStatus"])

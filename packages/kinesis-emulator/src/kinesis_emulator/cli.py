@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import NoReturn, TypeVar
 
 from kinesis_emulator.addresses import HOST
@@ -33,17 +34,15 @@ N = TypeVar("N", int, float)
 _PARENT_CHECK_S = 0.25
 _TIMES = {
     "readable-after": "time from the put of a record until it can be read",
-    "creating": "time for which a new stream is CREATING, and refuses to be listed, read and written",
+    "creating": "time for which a stream that CreateStream makes is CREATING, and refuses to be listed, read and written",
     "settling": "time for which a new stream refuses this even after it is ACTIVE",
     "updating": "time for which a stream is UPDATING after a change, and refuses others",
     "deleting": "time for which a deleted stream is DELETING",
+    "consumer-creating": "time for which a registered consumer is CREATING",
+    "consumer-deleting": "time for which a deregistered consumer is DELETING",
 }
-_OF_SETTINGS = (
-    "region",
-    "shard_capacity_records",
-    "signed_within_s",
-    *(f"{name.replace('-', '_')}_s" for name in _TIMES),
-)
+_TIME_FIELDS = tuple(f"{name.replace('-', '_')}_s" for name in _TIMES)
+_OF_SETTINGS = ("region", "shard_capacity_records", "signed_within_s")
 """The options that are fields of `Settings`."""
 
 
@@ -60,11 +59,7 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
-    settings = Settings(
-        limits=Limits.unlimited() if options.unlimited else Limits(),
-        keep_trimmed=False,
-        **{name: getattr(options, name) for name in _OF_SETTINGS},
-    )
+    settings = _settings(options)
     if options.fault_share:
         settings.fault = RandomFaults(options.fault_seed, options.fault_share)
     try:
@@ -95,6 +90,19 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
             return READER_GONE
         _wait(stopped, options.parent_pid)
     return 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    """Return the settings: times that are not given are the default ones, or those of AWS."""
+    settings = Settings.like_aws() if options.like_aws else Settings()
+    given = {name: value for name in _TIME_FIELDS if (value := getattr(options, name)) is not None}
+    return replace(
+        settings,
+        limits=Limits.unlimited() if options.unlimited else Limits(),
+        keep_trimmed=False,
+        **{name: getattr(options, name) for name in _OF_SETTINGS},
+        **given,
+    )
 
 
 def _wait(stopped: threading.Event, parent_pid: int | None) -> None:
@@ -213,10 +221,16 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
         help="refuse calls whose signature date is further from the clock; AWS's value is 300; default: no check",
         metavar="S",
     )
-    for name, what in _TIMES.items():
+    for name, field in zip(_TIMES, _TIME_FIELDS, strict=True):
+        default = getattr(Settings(), field)
         parser.add_argument(
-            f"--{name}-s", type=_seconds, default=0.0, help=f"{what}; default: 0", metavar="S"
+            f"--{name}-s", type=_seconds, help=f"{_TIMES[name]}; default: {default:g}", metavar="S"
         )
+    parser.add_argument(
+        "--like-aws",
+        action="store_true",
+        help="let these, and late listings, take the times that they take on AWS, some seconds",
+    )
     parser.add_argument(
         "--fault-share", type=_share, default=0.0, help="share of calls that fail, 0 to 1", metavar="SHARE"
     )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kinesis_emulator import (
     client_settings,
@@ -78,8 +78,8 @@ class Emulator:
             emulator.put("orders", b"data", partition_key="customer-1")
             client = boto3.client("kinesis", endpoint_url=emulator.endpoint_url, ...)
 
-    Its methods change the streams of `settings.region` and `settings.account_id` directly, without HTTP. They ignore AWS's limits of
-    rates and record sizes. Where Kinesis would refuse a call for another reason, such as an unknown stream, they raise an `AwsError`.
+    Its methods change the streams of `settings.region` and `settings.account_id` directly, without HTTP, and take no time: a stream
+    that `create_stream` makes is ACTIVE. They ignore AWS's limits of numbers, rates and record sizes. Where Kinesis would refuse a call for another reason, such as an unknown stream, they raise an `AwsError`.
 
     Args:
         port: The port to listen on; 0 takes any free port.
@@ -226,6 +226,30 @@ class Emulator:
         self._service.store.create(stream, shards)
         return stream.arn
 
+    def set_status(
+        self,
+        stream: str,
+        status: Literal["CREATING", "UPDATING", "DELETING"],
+        for_s: float,
+        settling_s: float = 0.0,
+    ) -> None:
+        """
+        Let a stream be in *status* from now on.
+
+        Args:
+            stream: The stream's name.
+            status: After CREATING and UPDATING it is ACTIVE, after DELETING it is gone.
+            for_s: How long, in seconds of the clock.
+            settling_s: How long it refuses calls after it was CREATING, although it is ACTIVE by its description.
+        """
+        target = self._stream(stream)
+        if status == "DELETING":
+            streams.delete(self._service, target, for_s)
+            return
+        with target.lock:
+            target.begin(status, self._service.now_ms(), for_s, settling_s)
+            target.save()
+
     def has_stream(self, name: str) -> bool:
         """Return whether the stream exists."""
         streams = self._service.store.list(self.settings.region, self.settings.account_id)
@@ -233,7 +257,7 @@ class Emulator:
 
     def delete_stream(self, name: str) -> None:
         """Delete a stream, with its consumers."""
-        streams.delete(self._service, self._stream(name))
+        streams.delete(self._service, self._stream(name), 0.0)
 
     def distribute(self, stream: str, strategy: DistributionStrategy) -> None:
         """Change an on-demand stream: keys choose the shards (`USER_PARTITION_KEY`), or Kinesis does (`AUTO`)."""
@@ -321,7 +345,7 @@ class Emulator:
 
     def register_consumer(self, stream: str, name: str) -> str:
         """Register a consumer for enhanced fan-out and return its ARN."""
-        return registration.register(self._service, self._stream(stream), name).arn
+        return registration.register(self._service, self._stream(stream), name, 0.0).arn
 
     def deregister_consumer(self, stream: str, name: str) -> None:
         """Remove a consumer for enhanced fan-out."""
@@ -330,7 +354,7 @@ class Emulator:
             consumer = target.consumers.get(name, self._service.now_ms())
         if consumer is None:
             raise consumer_not_found(name, target.account_id)
-        registration.deregister(self._service, target, consumer)
+        registration.deregister(self._service, target, consumer, 0.0)
 
     def subscriptions(self, stream: str) -> list[tuple[str, str]]:
         """Return the consumer name and shard id of each open subscription."""

@@ -29,8 +29,14 @@ class Limits:
     event_max_records: int = 10_000
     event_max_bytes: int | None = 2 * MIB
     """Data of one event of a subscription, decoded. AWS documents neither limit of events; both are guesses."""
+    shards_per_account: int | None = 20_000
+    """Open shards of the provisioned streams of one account and region. AWS's default depends on the region: 200 to 20,000."""
+    streams_creating: int | None = 5
+    """Streams of one account and region that may be CREATING at the same time."""
     enforce_scaling: bool = True
-    """Whether UpdateShardCount refuses to more than double or halve the number of shards."""
+    """Whether UpdateShardCount refuses to more than double or halve the number of shards, and more than 10,000."""
+    scalings_per_day: int | None = 10
+    """Calls of UpdateShardCount for one stream in 24 hours."""
 
     read_calls_per_s: int | None = 5
     """GetRecords per shard."""
@@ -41,6 +47,12 @@ class Limits:
     write_records_per_s: int | None = 1000
     write_bytes_per_s: int | None = MIB
     """Data and partition keys per shard."""
+    create_stream_per_s: int | None = 5
+    """Per account, as for the next seven."""
+    delete_stream_per_s: int | None = 5
+    split_shard_per_s: int | None = 5
+    merge_shards_per_s: int | None = 5
+    update_shard_count_per_s: int | None = 10
     describe_stream_per_s: int | None = 10
     describe_stream_summary_per_s: int | None = 20
     list_shards_per_s: int | None = 1000

@@ -39,11 +39,16 @@ class EmulatorProcess:
         clock_skew_s: Seconds by which its clock is ahead of this machine's.
         signed_within_s: The maximum distance of a signature's date from the clock in seconds; AWS's value is 300. None
             accepts any date.
+        like_aws: Whether statuses, listings and records take the times that they take on AWS, as `Settings.like_aws`. The
+            times below, where they are given, come first. None is the default of `Settings`.
         readable_after_s: Seconds from the put of a record until it can be read.
-        creating_s: Seconds for which a new stream is CREATING, and refuses to be listed, read and written.
-        settling_s: Seconds for which a new stream refuses this even after it is ACTIVE.
+        creating_s: Seconds for which a stream that CreateStream makes is CREATING, and refuses to be listed, read and
+            written. *streams* are ACTIVE at once.
+        settling_s: Seconds for which such a stream refuses this even after it is ACTIVE.
         updating_s: Seconds for which a stream is UPDATING after a change, and refuses others.
         deleting_s: Seconds for which a deleted stream is DELETING.
+        consumer_creating_s: Seconds for which a registered consumer is CREATING.
+        consumer_deleting_s: Seconds for which a deregistered consumer is DELETING.
         fault_share: The share of calls with a fault, from 0 to 1, as `RandomFaults` chooses.
         fault_seed: The seed of that choice.
         host: The address to listen on. With another one than the default, others on the network can read and write.
@@ -63,11 +68,14 @@ class EmulatorProcess:
         shard_capacity_records: int | None = None,
         clock_skew_s: float = 0.0,
         signed_within_s: float | None = None,
-        readable_after_s: float = 0.0,
-        creating_s: float = 0.0,
-        settling_s: float = 0.0,
-        updating_s: float = 0.0,
-        deleting_s: float = 0.0,
+        like_aws: bool = False,
+        readable_after_s: float | None = None,
+        creating_s: float | None = None,
+        settling_s: float | None = None,
+        updating_s: float | None = None,
+        deleting_s: float | None = None,
+        consumer_creating_s: float | None = None,
+        consumer_deleting_s: float | None = None,
         fault_share: float = 0.0,
         fault_seed: int = 0,
         host: str = HOST,
@@ -86,6 +94,8 @@ class EmulatorProcess:
             "settling-s": settling_s,
             "updating-s": updating_s,
             "deleting-s": deleting_s,
+            "consumer-creating-s": consumer_creating_s,
+            "consumer-deleting-s": consumer_deleting_s,
             "fault-share": fault_share,
             "fault-seed": fault_seed,
             "host": host,
@@ -97,6 +107,7 @@ class EmulatorProcess:
             *(["--unlimited"] if unlimited else []),
             *(["--tls"] if tls is True else []),
             *(f"--cors={origin}" for origin in cors),
+            *(["--like-aws"] if like_aws else []),
             *(f"--{name}={value}" for name, value in options.items() if value is not None),
         ]
         self._child: subprocess.Popen[str] | None = None

@@ -20,7 +20,8 @@ def register_consumer(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     rate = service.settings.limits.register_consumer_per_s
     service.admit(request.action, f"account {stream.account_id}", rate)
-    consumer = register(service, stream, name, read_tags(request, "consumer"))
+    creating_s = service.settings.consumer_creating_s
+    consumer = register(service, stream, name, creating_s, read_tags(request, "consumer"))
     return {"Consumer": {**_facts(consumer, service.now_ms()), "ConsumerStatus": "CREATING"}}
 
 
@@ -37,9 +38,13 @@ def list_tags(service: Service, request: Request) -> dict[str, Any]:
 
 
 def register(
-    service: Service, stream: StoredStream, name: str, tags: dict[str, str] | None = None
+    service: Service,
+    stream: StoredStream,
+    name: str,
+    creating_s: float,
+    tags: dict[str, str] | None = None,
 ) -> RegisteredConsumer:
-    """Register a consumer; raise a ResourceInUseException if the stream has one of that name."""
+    """Register a consumer that is CREATING for *creating_s*; raise a ResourceInUseException if the stream has one of that name."""
     now_ms = service.now_ms()
     creating = _count_creating(service, stream, now_ms)
     with stream.lock:
@@ -49,7 +54,7 @@ def register(
                 f"Consumer {name} under stream {stream.name} already exists for account {stream.account_id}.",
             )
         _check_quotas(service, stream, now_ms, creating)
-        active_ms = now_ms + round(service.settings.consumer_creating_s * 1000)
+        active_ms = now_ms + round(creating_s * 1000)
         consumer = stream.consumers.add(name, stream.arn, now_ms, active_ms, tags or {})
         stream.save()
         return consumer
@@ -121,15 +126,16 @@ def _listed_before(service: Service, request: Request, stream: StoredStream, now
 def deregister_consumer(service: Service, request: Request) -> None:
     stream, consumer = find_consumer(service, request)
     service.admit(request.action, f"stream {stream.name}", service.settings.limits.deregister_consumer_per_s)
-    deregister(service, stream, consumer)
+    deregister(service, stream, consumer, service.settings.consumer_deleting_s)
 
 
-def deregister(service: Service, stream: StoredStream, consumer: RegisteredConsumer) -> None:
-    """Start the deletion of *consumer*. Its subscriptions end at once."""
+def deregister(
+    service: Service, stream: StoredStream, consumer: RegisteredConsumer, deleting_s: float
+) -> None:
+    """Delete *consumer*, once it was DELETING for *deleting_s*. Its subscriptions end at once."""
     with stream.lock:
         if consumer.gone_ms is None:
-            gone_ms = service.now_ms() + round(service.settings.consumer_deleting_s * 1000)
-            consumer.gone_ms = gone_ms
+            consumer.gone_ms = service.now_ms() + round(deleting_s * 1000)
             stream.save()
     stream.wake()
 

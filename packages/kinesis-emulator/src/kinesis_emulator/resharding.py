@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from kinesis_emulator.errors import AwsError, invalid_argument, shard_not_found
+from kinesis_emulator.quotas import check_shards, count_scaling
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard
 from kinesis_emulator.store import StoredStream, even_ranges
 
+_MOST_SHARDS = 10_000
+"""Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateShardCount.html"""
+
 
 def split_shard(service: Service, request: Request) -> None:
     shard_id = service.shard_id(request, "ShardToSplit")
-    stream = service.find_stream(request)
-    split(service, stream, shard_id, int(request.text("NewStartingHashKey")))
+    with _reshard(service, request, service.settings.limits.split_shard_per_s) as stream:
+        check_shards(service, stream, 1)
+        split(service, stream, shard_id, int(request.text("NewStartingHashKey")))
 
 
 def merge_shards(service: Service, request: Request) -> None:
     shard_id, adjacent_id = (
         service.shard_id(request, name) for name in ("ShardToMerge", "AdjacentShardToMerge")
     )
-    merge(service, service.find_stream(request), shard_id, adjacent_id)
+    with _reshard(service, request, service.settings.limits.merge_shards_per_s) as stream:
+        merge(service, stream, shard_id, adjacent_id)
 
 
 def update_shard_count(service: Service, request: Request) -> dict[str, Any]:
-    stream = service.find_stream(request)
     target = request.integer("TargetShardCount")
-    with stream.lock:
+    with _reshard(service, request, service.settings.limits.update_shard_count_per_s) as stream:
         current = len(stream.open_shards)
         if service.settings.limits.enforce_scaling:
             _check_scaling(current, target)
+        check_shards(service, stream, target - current)
+        count_scaling(service, stream)
         scale(service, stream, target)
     return {
         "StreamName": stream.name,
@@ -40,7 +49,26 @@ def update_shard_count(service: Service, request: Request) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def _reshard(service: Service, request: Request, rate: int | None) -> Iterator[StoredStream]:
+    """Yield the stream that *request* reshards, as `Service.change` does. An on-demand stream is refused."""
+    with service.change(request) as stream:
+        if stream.mode == "ON_DEMAND":
+            raise AwsError(
+                "ValidationException",
+                f"Request is invalid. Stream {stream.name} under account {stream.account_id} is in On-Demand mode.",
+            )
+        service.admit(request.action, f"account {stream.account_id}", rate)
+        yield stream
+
+
 def _check_scaling(current: int, target: int) -> None:
+    if target > _MOST_SHARDS:
+        raise AwsError(
+            "LimitExceededException",
+            f"UpdateShardCount cannot scale over {_MOST_SHARDS} shards. "
+            f"Current open shard count: {current} Target shard count: {target}",
+        )
     if target > 2 * current:
         relation = "up over double"
     elif 2 * target < current:

@@ -6,7 +6,8 @@ import json
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -152,8 +153,18 @@ class Service:
         now_ms = self.now_ms()
         self.store.bury(now_ms)
         stream = self.store.get(arn)
-        check_status(stream, action, self.settings, now_ms)
+        check_status(stream, action, now_ms)
         return stream
+
+    @contextmanager
+    def change(self, request: Request) -> Iterator[StoredStream]:
+        """Yield the stream that *request* changes, locked. It is UPDATING from the end of the block on, if that raises nothing."""
+        stream = self.find_stream(request)
+        with stream.lock:
+            check_status(stream, request.action, self.now_ms())  # another change may have come before
+            yield stream
+            stream.begin("UPDATING", self.now_ms(), self.settings.updating_s)
+            stream.save()
 
     def end_dry_run(self, request: Request) -> None:
         """

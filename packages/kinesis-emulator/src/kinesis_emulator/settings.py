@@ -32,17 +32,21 @@ class Settings:
     """Whether expired records stay in memory for `Emulator.records`."""
     shard_capacity_records: int | None = None
     """A shard keeps at least this many records, and may remove older ones before they expire. None: only by retention."""
-    creating_s: float = 0.0
-    """How long a new stream is CREATING. Kinesis then refuses to list, read and write it."""
+    creating_s: float = 0.5
+    """
+    How long a stream is CREATING after CreateStream. Kinesis then refuses to list, read and write it.
+
+    As the other times of statuses, it holds for calls over HTTP that begin later, and passes by the emulator's clock.
+    """
     settling_s: float = 0.0
     """For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING."""
-    updating_s: float = 0.0
+    updating_s: float = 0.5
     """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused in this time."""
-    deleting_s: float = 0.0
+    deleting_s: float = 0.5
     """How long a deleted stream is DELETING, with its name in use."""
-    consumer_creating_s: float = 0.0
+    consumer_creating_s: float = 0.5
     """How long a registered consumer is CREATING."""
-    consumer_deleting_s: float = 0.0
+    consumer_deleting_s: float = 0.5
     """How long a deregistered consumer is DELETING, with its name in use."""
     subscription_life_s: float = fact("subscription_life_s")
     resubscribe_after_s: float = fact("resubscribe_after_s")
@@ -75,7 +79,7 @@ class Settings:
         """
         Return settings in which statuses, listings and records take the time that they take on AWS, by `facts.json`.
 
-        By default they take none, so that tests do not wait.
+        By default statuses take half a second, and the rest no time, so that tests hardly wait.
         """
         return cls(**{name: fact(name) for name in LATENCIES})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from kinesis_emulator.errors import AwsError, stream_not_found
-from kinesis_emulator.settings import Settings
 from kinesis_emulator.store import StoredStream
 
 StreamStatus = Literal["CREATING", "ACTIVE", "UPDATING", "DELETING"]
@@ -36,23 +35,21 @@ _CHANGES = frozenset(
 """They need an ACTIVE stream. Reading and writing continue while it is UPDATING."""
 
 
-def status_of(stream: StoredStream, settings: Settings, now_ms: int) -> StreamStatus:
+def status_of(stream: StoredStream, now_ms: int) -> StreamStatus:
     """Return what DescribeStreamSummary says of *stream*."""
     if stream.deleting_ms is not None:
         return "DELETING"
-    if _lasts(stream.created_ms, settings.creating_s, now_ms):
-        return "CREATING"
-    if stream.changed_ms is not None and _lasts(stream.changed_ms, settings.updating_s, now_ms):
-        return "UPDATING"
+    if stream.passing is not None and _lasts(stream, stream.passing_ms, now_ms):
+        return stream.passing
     return "ACTIVE"
 
 
-def _lasts(since_ms: int, for_s: float, now_ms: int) -> bool:
-    """Return whether what began then and lasts so long is not over. The clock may be set back before its begin."""
-    return 0 <= now_ms - since_ms < for_s * 1000
+def _lasts(stream: StoredStream, for_ms: int, now_ms: int) -> bool:
+    """Return whether *for_ms* since the begin of the status are not over. The clock may be set back before the begin."""
+    return 0 <= now_ms - stream.since_ms < for_ms
 
 
-def check_status(stream: StoredStream, action: str, settings: Settings, now_ms: int) -> None:
+def check_status(stream: StoredStream, action: str, now_ms: int) -> None:
     """
     Refuse *action* if the status of *stream* does not allow it.
 
@@ -60,8 +57,8 @@ def check_status(stream: StoredStream, action: str, settings: Settings, now_ms: 
     """
     if action in _IN_ANY_STATUS:
         return
-    status = status_of(stream, settings, now_ms)
-    if _lasts(stream.created_ms, settings.creating_s + settings.settling_s, now_ms):
+    status = status_of(stream, now_ms)
+    if stream.passing == "CREATING" and _lasts(stream, stream.passing_ms + stream.settling_ms, now_ms):
         status = "CREATING"
         if action in _PUTS:
             raise stream_not_found(stream.name, stream.account_id)

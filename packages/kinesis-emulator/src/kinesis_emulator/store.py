@@ -15,9 +15,11 @@ from kinesis_emulator.shards import StoredShard
 MAX_HASH_KEY = 2**128 - 1
 EncryptionType = Literal["NONE", "KMS"]
 DistributionStrategy = Literal["USER_PARTITION_KEY", "AUTO"]
+PassingStatus = Literal["CREATING", "UPDATING"]
 _KEPT = (
     *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
-    *("retention_hours", "changed_ms", "tags"),
+    *("retention_hours", "tags", "deleting_ms", "scaled_ms"),
+    *("passing", "since_ms", "passing_ms", "settling_ms"),
 )
 """The fields of a stream that a folder keeps as they are."""
 
@@ -43,8 +45,14 @@ class StoredStream:
     is_deleted: bool = False
     deleting_ms: int | None = None
     """When it is gone, once it is being deleted."""
-    changed_ms: int | None = None
-    """When it was changed last, in a way that makes it UPDATING."""
+    passing: PassingStatus | None = None
+    """The last status that passes by itself. It began at `since_ms`, and lasts for `passing_ms`."""
+    since_ms: int = 0
+    passing_ms: int = 0
+    settling_ms: int = 0
+    """For this time after it was CREATING, calls are still refused."""
+    scaled_ms: list[int] = field(default_factory=list)
+    """When the last calls of UpdateShardCount were accepted."""
     tidied_ms: int = 0
     folder: Folder | None = None
     """It keeps the stream for the next emulator. None: the stream is in memory only."""
@@ -123,7 +131,7 @@ class StoredStream:
     @classmethod
     def kept_in(cls, folder: Folder, kept_id: int, state: SavedStream, *, keep_trimmed: bool) -> StoredStream:
         """Return the stream that `save` and `save_records` have kept in *folder*."""
-        stream = cls(**state["facts"])
+        stream = cls(**{name: value for name, value in state["facts"].items() if name in _KEPT})
         with stream.lock:
             for ranges, parents, opened_s, now_ms in state["openings"]:
                 parent_shards = tuple(stream.shards[index] for index in parents)
@@ -141,7 +149,6 @@ class StoredStream:
             stream.consumers.restore(
                 RegisteredConsumer(name, stream.arn, created_s, active_ms, tags, gone_ms)
             )
-        stream.changed_ms = state["facts"]["changed_ms"]
         stream.folder = folder
         return stream
 
@@ -181,16 +188,20 @@ class StoredStream:
         self._by_id.update((shard.shard_id, shard) for shard in opened)
         for parent in parents:
             parent.close(tuple(opened), now_ms)
-            self.changed_ms = now_ms
         still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
         self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
         self._open_starts = [shard.hash_start for shard in self.open_shards]
         return opened
 
+    def begin(self, status: PassingStatus, now_ms: int, for_s: float, settling_s: float = 0.0) -> None:
+        """Let it be in *status* for *for_s*, and then refuse calls for *settling_s* as a new stream does. `save` keeps it."""
+        self.passing, self.since_ms = status, now_ms
+        self.passing_ms, self.settling_ms = round(for_s * 1000), round(settling_s * 1000)
+
     def retain(self, hours: int, now_ms: int, *, keep: bool) -> None:
         """Change the retention. Records that have expired before do not come back."""
         self.trim(now_ms, keep=keep)
-        self.retention_hours, self.changed_ms = hours, now_ms
+        self.retention_hours = hours
         self.trim(now_ms, keep=keep)
         self.save()
 
@@ -223,6 +234,7 @@ class Store:
                 self._streams[stream.arn] = stream
             opened_s = (stream.last_opened_s for stream in self._streams.values())
             self._last_opened_s = max([folder.last_opened_s(), *opened_s])
+            self._deleting = [one for one in self._streams.values() if one.deleting_ms is not None]
 
     def close(self) -> None:
         if self._folder is not None:
@@ -266,6 +278,7 @@ class Store:
         """Begin to delete *stream*: it is there until *gone_ms*."""
         with self._lock:
             stream.deleting_ms = gone_ms
+            stream.save()
             self._deleting.append(stream)
 
     def delete(self, stream: StoredStream) -> None:
@@ -287,6 +300,11 @@ class Store:
         """Return the streams of all regions and accounts."""
         with self._lock:
             return [*self._streams.values()]
+
+    def open_shards(self, region: str, account_id: str) -> int:
+        """Return the number of open shards of one region and account in its provisioned streams."""
+        streams = self.list(region, account_id)
+        return sum(len(stream.open_shards) for stream in streams if stream.mode == "PROVISIONED")
 
     def get(self, arn: str) -> StoredStream:
         """Return the stream with this ARN; raise a ResourceNotFoundException if it does not exist."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from kinesis_emulator.errors import AwsError, invalid_argument
+from kinesis_emulator.quotas import check_creation
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import status_of
@@ -30,8 +31,11 @@ def create_stream(service: Service, request: Request) -> None:
     )
     if request.optional_text("RecordDistributionStrategy") is not None:
         distribute(stream, _strategy(request))
+    shards = _shard_count(request, mode)
     service.store.bury(stream.created_ms)
-    service.store.create(stream, _shard_count(request, mode))
+    check_creation(service, stream, shards)
+    stream.begin("CREATING", stream.created_ms, service.settings.creating_s, service.settings.settling_s)
+    service.store.create(stream, shards)
 
 
 def _mode(request: Request) -> str:
@@ -57,14 +61,15 @@ def delete_stream(service: Service, request: Request) -> None:
             f"DeleteStream can't delete {name} because there are consumers associated with this data stream. To "
             f"delete {stream.name} anyway, set the EnforceConsumerDeletion parameter to true.",
         )
-    delete(service, stream)
+    service.admit("DeleteStream", f"account {stream.account_id}", service.settings.limits.delete_stream_per_s)
+    delete(service, stream, service.settings.deleting_s)
 
 
-def delete(service: Service, stream: StoredStream) -> None:
-    """Delete *stream*, once it was DELETING for its time."""
+def delete(service: Service, stream: StoredStream, deleting_s: float) -> None:
+    """Delete *stream*, once it was DELETING for *deleting_s*."""
     if stream.deleting_ms is None:
         now_ms = service.now_ms()
-        service.store.delete_at(stream, now_ms + round(service.settings.deleting_s * 1000))
+        service.store.delete_at(stream, now_ms + round(deleting_s * 1000))
         service.store.bury(now_ms)
 
 
@@ -110,14 +115,14 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
 
 def _is_creating(service: Service, stream: StoredStream) -> bool:
     """Return whether a description of *stream* shows no shards."""
-    return status_of(stream, service.settings, service.now_ms()) == "CREATING"
+    return status_of(stream, service.now_ms()) == "CREATING"
 
 
 def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:
     facts = {
         "StreamName": stream.name,
         "StreamARN": stream.arn,
-        "StreamStatus": status_of(stream, service.settings, service.now_ms()),
+        "StreamStatus": status_of(stream, service.now_ms()),
         "StreamModeDetails": {"StreamMode": stream.mode},
         "RetentionPeriodHours": stream.retention_hours,
         "StreamCreationTimestamp": stream.created_ms / 1000,
@@ -158,9 +163,8 @@ def _summary(service: Service, stream: StoredStream) -> dict[str, Any]:
 
 def change_retention(service: Service, request: Request) -> None:
     """IncreaseStreamRetentionPeriod and DecreaseStreamRetentionPeriod: the same number of hours is right for both."""
-    stream = service.find_stream(request)
-    hours = _retention_hours(request)
-    with stream.lock:
+    with service.change(request) as stream:
+        hours = _retention_hours(request)
         change = hours - stream.retention_hours
         if change and (change > 0) != request.action.startswith("Increase"):
             relation, other = ("longer", "Increase") if change > 0 else ("shorter", "Decrease")
@@ -187,16 +191,13 @@ def _retention_hours(request: Request) -> int:
 
 def update_max_record_size(service: Service, request: Request) -> None:
     size = request.integer("MaxRecordSizeInKiB")
-    stream = service.find_stream(request)
-    with stream.lock:
-        stream.max_record_kib, stream.changed_ms = size, service.now_ms()
-        stream.save()
+    with service.change(request) as stream:
+        stream.max_record_kib = size
 
 
 def update_strategy(service: Service, request: Request) -> None:
     strategy = _strategy(request)
-    stream = service.find_stream(request)
-    with stream.lock:
+    with service.change(request) as stream:
         distribute(stream, strategy)
 
 

@@ -11,7 +11,7 @@ from support.sources import IMPORTS, Import, When, is_within
 
 MAY_IMPORT = {
     "kinesis_credentials": {"attrs", "botocore"},
-    "kinesis_emulator": {"pytest"},
+    "kinesis_emulator": {"cryptography", "h2", "pytest"},
     "kinesis_core": {
         *("attrs", "botocore", "kinesis_credentials", "msgspec"),
         "urllib3",  # botocore depends on it and raises its errors
@@ -38,7 +38,7 @@ OPTIONAL = {
         "h2": {"aws.http2"},
     },
     "kinesis_cli": {"kinesis_consumer": set[str]()},
-    "kinesis_emulator": {"pytest": {"pytest_plugin"}},
+    "kinesis_emulator": {"cryptography": {"certificates"}, "h2": {"http2"}, "pytest": {"pytest_plugin"}},
     "spark_kinesis_source": {
         "opentelemetry": set[str](),
         "prometheus_client": set[str](),
@@ -113,6 +113,12 @@ HEAVY = {
 def test_importing_imports_nothing_heavy(package: str) -> None:
     """Importing a package imports nothing heavy that Spark has not imported already."""
     assert not HEAVY & {name.partition(".")[0] for name in imported_by(f"import {package}")}
+
+
+def test_the_emulator_loads_protocols_on_demand() -> None:
+    """The command serves its first call soon, because it imports HTTP/2 and TLS only when a client speaks them."""
+    found = {name.partition(".")[0] for name in imported_by("import kinesis_emulator.cli")}
+    assert not found & {"cryptography", "h2", "ssl"}
 
 
 def test_reading_imports_no_leases() -> None:

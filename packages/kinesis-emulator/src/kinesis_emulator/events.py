@@ -37,6 +37,15 @@ EVENTS = (
         "call.failed call=ListShards",
     ),
     Event(
+        "connection.failed",
+        "ERROR",
+        "emulator",
+        "An error occurred inside the emulator while it served a connection, which is closed. The traceback follows the line.",
+        {"client": "the address and port of the client"},
+        {},
+        "connection.failed client=127.0.0.1:50710",
+    ),
+    Event(
         "connection.refused",
         "WARNING",
         "emulator",
@@ -51,6 +60,11 @@ EVENTS = (
 def log_failure(call: str) -> None:
     """Log the exception that is being handled, as the failure of *call*."""
     _log.exception("call.failed call=%s", call, extra={"context": {"call": call}})
+
+
+def log_connection_failure(client: str) -> None:
+    """Log the exception that is being handled, as the failure of the connection of *client*."""
+    _log.exception("connection.failed client=%s", client, extra={"context": {"client": client}})
 
 
 def log_refusal(client: str, reason: str) -> None:

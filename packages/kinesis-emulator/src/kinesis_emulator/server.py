@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from kinesis_emulator.addresses import resolve
 from kinesis_emulator.endings import end_after
-from kinesis_emulator.events import log_refusal
+from kinesis_emulator.events import log_connection_failure, log_refusal
 from kinesis_emulator.exchange import Exchange
 from kinesis_emulator.http1 import Http1Connection
 
@@ -103,6 +103,9 @@ class HttpServer(socketserver.ThreadingTCPServer):
         with self._lock:
             self._connections[request] = thread
         thread.start()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - as in the base class
+        log_connection_failure(_shown(client_address))
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
@@ -204,7 +207,11 @@ class _Connection(socketserver.StreamRequestHandler):
 
     @property
     def _client(self) -> str:
-        return f"{self.client_address[0]}:{self.client_address[1]}"
+        return _shown(self.client_address)
+
+
+def _shown(address: Any) -> str:
+    return f"{address[0]}:{address[1]}"
 
 
 def protocols() -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from kinesis_emulator import Emulator, ManualClock, Settings
 from kinesis_emulator.control import COMMANDS
 
+README = Path(__file__).parents[3] / "packages" / "kinesis-emulator" / "README.md"
 SHARD = "shardId-000000000000"
 Command = Callable[..., dict[str, Any]]
 
@@ -58,6 +62,19 @@ def test_records_are_trimmed(
         emulator.put("orders", data)
     assert command("trim", stream="orders", shard_id=SHARD, records=2) == {}
     assert read_from() == [b"3"]
+
+
+def test_a_status_is_set(client: Any, command: Command, clock: ManualClock) -> None:
+    """`status` lets a stream be in a status for a time."""
+    summary = client.describe_stream_summary
+    command("status", stream="orders", status="CREATING", seconds=5, settling_seconds=2)
+    assert summary(StreamName="orders")["StreamDescriptionSummary"]["StreamStatus"] == "CREATING"
+    clock.advance(5)
+    assert summary(StreamName="orders")["StreamDescriptionSummary"]["StreamStatus"] == "ACTIVE"
+    with pytest.raises(client.exceptions.ResourceInUseException):
+        client.list_shards(StreamName="orders")
+    clock.advance(2)
+    client.list_shards(StreamName="orders")
 
 
 def test_a_script_of_faults(client: Any, command: Command, refusal: Callable[..., tuple[str, str]]) -> None:
@@ -174,6 +191,18 @@ def test_calls_are_counted_and_all_is_cleared(emulator: Emulator, client: Any, c
             400,
             "records must be an integer; got True.",
         ),
+        (
+            "status",
+            '{"stream": "orders", "status": "ACTIVE", "seconds": 1}',
+            400,
+            "status must be 'CREATING' or 'UPDATING' or 'DELETING'; got 'ACTIVE'.",
+        ),
+        (
+            "status",
+            '{"stream": "orders", "status": "CREATING", "seconds": 1, "settling_seconds": -1}',
+            400,
+            "settling_seconds must be 0 to ",
+        ),
         ("advance", '{"seconds": -1}', 400, "seconds must be 0 to "),
         ("advance", '{"seconds": "1"}', 400, "seconds must be a number; got '1'."),
         ("faults", '{"steps": {}}', 400, "steps must be a list; got {}."),
@@ -201,6 +230,20 @@ def test_an_error_names_the_member(ask: Any, name: str, body: str, status: int, 
     """The response to a wrong request is one sentence in JSON, and nothing is changed."""
     answered, result = ask(name, body.encode())
     assert (answered, result["error"][: len(sentence)]) == (status, sentence)
+
+
+def test_the_examples_of_the_readme(emulator: Emulator, connection: http.client.HTTPConnection) -> None:
+    """The README's table has each command once, with an example that works, in the order in which a reader tries them."""
+    examples = re.findall(r"^\| `(\w+)` \|.*\| `(curl .*)` \|$", README.read_text(), re.MULTILINE)
+    assert [name for name, _ in examples] == list(COMMANDS)
+    emulator.put("orders", b"1")
+    for name, example in examples:
+        curl, option, body, url = shlex.split(example)
+        assert (curl, option, url) == ("curl", "-d", f"localhost:4567/_control/{name}")
+        connection.request("POST", f"/_control/{name}", body)
+        response = connection.getresponse()
+        assert (response.status, response.read()[:1]) == (200, b"{"), example
+    assert not emulator.has_stream("orders")  # the last one clears all
 
 
 @pytest.mark.parametrize("name", COMMANDS)

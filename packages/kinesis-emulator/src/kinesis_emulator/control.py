@@ -56,6 +56,19 @@ class Control:
         self._emulator.trim(stream, shard_id, records)
         return {}
 
+    def status(
+        self,
+        stream: str,
+        status: Literal["CREATING", "UPDATING", "DELETING"],
+        seconds: float,
+        settling_seconds: float = 0.0,
+    ) -> dict[str, Any]:
+        """Let a stream be in a status from now on."""
+        for name, value in (("seconds", seconds), ("settling_seconds", settling_seconds)):
+            _check_time(name, value)
+        self._emulator.set_status(stream, status, seconds, settling_seconds)
+        return {}
+
     def faults(
         self, steps: list[Step] | None = None, share: float | None = None, seed: int = 0
     ) -> dict[str, Any]:
@@ -75,8 +88,7 @@ class Control:
 
     def advance(self, seconds: float) -> dict[str, Any]:
         """Move the emulator's clock on."""
-        if not 0 <= seconds <= _LONGEST_S:
-            raise BadMemberError(f"seconds must be 0 to {_LONGEST_S}; got {seconds}.")
+        _check_time("seconds", seconds)
         self._emulator.advance(seconds)
         return {}
 
@@ -127,6 +139,11 @@ def respond(emulator: Emulator, method: str, path: str, body: bytes) -> tuple[in
         return 200, json.dumps(command(Control(emulator), **_arguments(command, members))).encode()
     except (BadMemberError, AwsError) as error:
         return _error(400, str(error))
+
+
+def _check_time(name: str, seconds: float) -> None:
+    if not 0 <= seconds <= _LONGEST_S:
+        raise BadMemberError(f"{name} must be 0 to {_LONGEST_S}; got {seconds}.")
 
 
 def _error(status: int, sentence: str) -> tuple[int, bytes]:

@@ -29,6 +29,7 @@ class RegisteredConsumer:
     created_s: int
     active_ms: int
     tags: dict[str, str] = field(default_factory=dict)
+    policy: str | None = None
     gone_ms: int | None = None
     """When the deregistered consumer disappears; None while it is registered."""
     subscriptions: dict[str, ShardSubscription] = field(default_factory=dict)

@@ -32,6 +32,8 @@ INSERT INTO deleted VALUES (0);
 PRAGMA user_version = 2;
 COMMIT;
 """
+_ACCOUNTS = "CREATE TABLE IF NOT EXISTS accounts (id TEXT PRIMARY KEY, state TEXT NOT NULL)"
+"""A table that earlier emulators neither have nor need."""
 
 _SETTINGS = (
     "page_size = 16384",  # a record of some KB takes half the time that it takes in SQLite's pages of 4 KB
@@ -42,6 +44,8 @@ _SETTINGS = (
 
 SavedStream = dict[str, Any]
 """All of a stream but its records, as JSON."""
+AccountSettings = dict[str, Any]
+"""The settings of an account, as JSON."""
 SavedRecord = tuple[int, int, int, int, int, bytes]
 """A record: the id of its stream, the index of its shard, its index there, the bytes of its data, its arrival time and its JSON."""
 
@@ -80,6 +84,7 @@ class Folder:
             self._connection.executescript(_TABLES)
         elif version != _VERSION:
             raise ValueError(f"{self._path} has version {version}; this emulator reads version {_VERSION}.")
+        self._connection.execute(_ACCOUNTS)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -106,6 +111,17 @@ class Folder:
         with self._explained():
             found = self._connection.execute("SELECT id, state FROM streams").fetchall()
             return [(stream_id, json.loads(state)) for stream_id, state in found]
+
+    def accounts(self) -> dict[str, AccountSettings]:
+        """Return the settings of all accounts, by region and account."""
+        with self._explained():
+            found = self._connection.execute("SELECT id, state FROM accounts").fetchall()
+            return {account: json.loads(state) for account, state in found}
+
+    def save_account(self, account: str, state: AccountSettings) -> None:
+        """Write the settings of an account."""
+        with self._transaction() as connection:
+            connection.execute("REPLACE INTO accounts VALUES (?, ?)", (account, json.dumps(state)))
 
     def records(self, stream_id: int) -> Iterator[SavedRecord]:
         """Yield the records of a stream, those of each shard in their order."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kinesis_emulator.consumers import RegisteredConsumer
-from kinesis_emulator.errors import AwsError, consumer_not_found, invalid_argument, stream_not_found
+from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
 from kinesis_emulator.iterators import decode_token, encode_token
 from kinesis_emulator.requests import Request
+from kinesis_emulator.resources import find_consumer
 from kinesis_emulator.service import Service
 from kinesis_emulator.store import StoredStream
-from kinesis_emulator.tags import read_tags, show_tags
+from kinesis_emulator.tags import new_tags, read_tags
 
 _PAGE = 100
 
@@ -20,21 +21,10 @@ def register_consumer(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     rate = service.settings.limits.register_consumer_per_s
     service.admit(request.action, f"account {stream.account_id}", rate)
-    creating_s = service.settings.consumer_creating_s
-    consumer = register(service, stream, name, creating_s, read_tags(request, "consumer"))
+    owner = f"consumer {name} under account {stream.account_id}"
+    tags = new_tags(owner, {}, read_tags(request))
+    consumer = register(service, stream, name, service.settings.consumer_creating_s, tags)
     return {"Consumer": {**_facts(consumer, service.now_ms()), "ConsumerStatus": "CREATING"}}
-
-
-def list_tags(service: Service, request: Request) -> dict[str, Any]:
-    """Return the tags of a stream or of a consumer."""
-    arn = request.text("ResourceARN")
-    if "/consumer/" in arn:
-        asked = Request(request.action, {"ConsumerARN": arn}, request.region, request.access_key)
-        _, consumer = find_consumer(service, asked)
-        return {"Tags": show_tags(consumer.tags)}
-    stream = service.store.get(arn)
-    with stream.lock:
-        return {"Tags": show_tags(stream.tags)}
 
 
 def register(
@@ -138,28 +128,6 @@ def deregister(
             consumer.gone_ms = service.now_ms() + round(deleting_s * 1000)
             stream.save()
     stream.wake()
-
-
-def find_consumer(service: Service, request: Request) -> tuple[StoredStream, RegisteredConsumer]:
-    """Return the consumer that *request* names by ARN, or by its stream's ARN and its name."""
-    arn, name = request.optional_text("ConsumerARN"), request.optional_text("ConsumerName")
-    stream_arn, now_ms = request.optional_text("StreamARN"), service.now_ms()
-    if arn is None and (stream_arn is None or name is None):
-        raise invalid_argument("Either ConsumerARN, or both StreamARN and ConsumerName, must be specified.")
-    if arn is not None:
-        own_stream_arn, _, path = arn.partition("/consumer/")
-        own_name = path.rpartition(":")[0]
-        if stream_arn not in (None, own_stream_arn) or name not in (None, own_name):
-            raise invalid_argument(
-                f"ConsumerARN {arn} does not fit the other parameters that name the consumer."
-            )
-        stream_arn, name = own_stream_arn, own_name
-    stream = service.store.get(stream_arn or "")
-    with stream.lock:
-        consumer = stream.consumers.get(name or "", now_ms)
-    if consumer is None or arn not in (None, consumer.arn):
-        raise consumer_not_found(arn or name or "", stream.account_id)
-    return stream, consumer
 
 
 def _facts(consumer: RegisteredConsumer, now_ms: int) -> dict[str, Any]:

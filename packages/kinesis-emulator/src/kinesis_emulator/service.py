@@ -21,7 +21,7 @@ from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import canonical_shard_id
 from kinesis_emulator.statuses import check_status
 from kinesis_emulator.store import Store, StoredStream, stream_arn
-from kinesis_emulator.validation import check_request
+from kinesis_emulator.validation import MODEL, check_request
 
 CarryOut = Callable[[Request], Any]
 _FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service failure."}
@@ -228,8 +228,7 @@ class Service:
     def _result(self, request: Request) -> ActionResult:
         operation = self._operations.get(request.action)
         if operation is None:
-            message = f"The emulator does not support the operation {request.action}."
-            raise AwsError("UnknownOperationException", message)
+            raise AwsError("UnknownOperationException", _why_unknown(request.action))
         check_request(request.action, request.params)
         if request.action in self.settings.deny:
             raise access_denied(request.action, self._resource(request), self.account_of(request))
@@ -239,6 +238,15 @@ class Service:
         """Return the ARN that an IAM policy has to allow."""
         given = request.optional_text("ConsumerARN") or request.optional_text("StreamARN")
         return given or stream_arn(request.region, self.account_of(request), request.stream_name or "*")
+
+
+def _why_unknown(action: str) -> str:
+    if action in MODEL["operations"]:
+        return (
+            f"The emulator does not have the operation {action}: queues and channels are other products on top of a stream, "
+            "and only streams and their consumers are built."
+        )
+    return f"Kinesis has no operation {action}."
 
 
 def _response(result: ActionResult) -> Response:

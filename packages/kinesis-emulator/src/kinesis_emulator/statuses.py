@@ -17,6 +17,8 @@ _IN_ANY_STATUS = frozenset(
         "ListStreamConsumers",
         "DeleteStream",
         "ListTagsForStream",
+        "ListTagsForResource",
+        "GetResourcePolicy",
     }
 )
 _PUTS = frozenset({"PutRecord", "PutRecords"})
@@ -30,6 +32,12 @@ _CHANGES = frozenset(
         "UpdateMaxRecordSize",
         "UpdateStreamRecordDistributionStrategy",
         "RegisterStreamConsumer",
+        "DisableEnhancedMonitoring",
+        "EnableEnhancedMonitoring",
+        "StartStreamEncryption",
+        "StopStreamEncryption",
+        "UpdateStreamMode",
+        "UpdateStreamWarmThroughput",
     }
 )
 """They need an ACTIVE stream. Reading and writing continue while it is UPDATING."""

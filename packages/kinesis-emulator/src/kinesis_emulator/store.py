@@ -9,7 +9,7 @@ from typing import Literal
 
 from kinesis_emulator.consumers import RegisteredConsumer, RegisteredConsumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
-from kinesis_emulator.folder import Folder, SavedRecord, SavedStream
+from kinesis_emulator.folder import AccountSettings, Folder, SavedRecord, SavedStream
 from kinesis_emulator.shards import StoredShard
 
 MAX_HASH_KEY = 2**128 - 1
@@ -20,6 +20,7 @@ _KEPT = (
     *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
     *("retention_hours", "tags", "deleting_ms", "scaled_ms"),
     *("passing", "since_ms", "passing_ms", "settling_ms"),
+    *("key_id", "metrics", "policy", "warm_mibps"),
 )
 """The fields of a stream that a folder keeps as they are."""
 
@@ -39,6 +40,13 @@ class StoredStream:
     """Whether keys choose the shards, or the shards take turns (AUTO). Only on-demand streams have the choice."""
     retention_hours: int = 24
     tags: dict[str, str] = field(default_factory=dict)
+    key_id: str | None = None
+    """The key with which it is encrypted, as the request named it. None: the default key, or no encryption."""
+    metrics: list[str] = field(default_factory=list)
+    """The metrics that each shard has."""
+    policy: str | None = None
+    warm_mibps: int | None = None
+    """The throughput in MiB/s for which an on-demand stream is prepared."""
     shards: list[StoredShard] = field(default_factory=list)
     open_shards: list[StoredShard] = field(default_factory=list)
     consumers: RegisteredConsumers = field(default_factory=RegisteredConsumers)
@@ -121,7 +129,7 @@ class StoredStream:
                 (shard.records.first, shard.records.freed_peak_ms, shard.trimmed) for shard in self.shards
             ],
             "consumers": [
-                (one.name, one.created_s, one.active_ms, one.gone_ms, one.tags)
+                (one.name, one.created_s, one.active_ms, one.gone_ms, one.tags, one.policy)
                 for one in self.consumers.every()
             ],
         }
@@ -145,9 +153,10 @@ class StoredStream:
             for shard, (_, _, trimmed) in zip(stream.shards, state["shards"], strict=True):
                 shard.trim_to(trimmed, keep=keep_trimmed)
         for name, created_s, active_ms, gone_ms, *rest in state["consumers"]:
-            tags = rest[0] if rest else {}  # an earlier release kept none
+            tags = rest[0] if rest else {}  # earlier releases kept less
+            policy = rest[1] if len(rest) > 1 else None
             stream.consumers.restore(
-                RegisteredConsumer(name, stream.arn, created_s, active_ms, tags, gone_ms)
+                RegisteredConsumer(name, stream.arn, created_s, active_ms, tags, policy, gone_ms)
             )
         stream.folder = folder
         return stream
@@ -228,6 +237,7 @@ class Store:
         self._streams: dict[str, StoredStream] = {}
         self._deleting: list[StoredStream] = []
         self._last_opened_s = 0
+        self._accounts: dict[str, AccountSettings] = {} if folder is None else folder.accounts()
         if folder is not None:
             for kept in folder.streams():
                 stream = StoredStream.kept_in(folder, *kept, keep_trimmed=keep_trimmed)
@@ -290,6 +300,18 @@ class Store:
                 stream.folder.delete(stream.kept_id, stream.last_opened_s)
             stream.folder, stream.is_deleted = None, True
         stream.wake()
+
+    def account_settings(self, region: str, account_id: str) -> AccountSettings:
+        """Return the settings of an account, which it has for each region; nothing if it has changed none."""
+        with self._lock:
+            return self._accounts.get(f"{region}:{account_id}", {})
+
+    def change_account_settings(self, region: str, account_id: str, changed: AccountSettings) -> None:
+        account = f"{region}:{account_id}"
+        with self._lock:
+            self._accounts[account] = changed
+            if self._folder is not None:
+                self._folder.save_account(account, changed)
 
     def wake(self) -> None:
         """Make every subscription check the clock, because time has passed."""

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from kinesis_emulator.encryption import DEFAULT_KEY
 from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.quotas import check_creation
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import status_of
 from kinesis_emulator.store import DistributionStrategy, StoredStream
-from kinesis_emulator.tags import read_tags
+from kinesis_emulator.tags import new_tags, read_tags
 
 MAX_RETENTION_HOURS = 8760
+_MOST_WARM_MIBPS = 10 * 1024
 _DEFAULT_SHARDS = 4
 """Source: https://github.com/localstack/localstack/issues/6543, with AWS's response."""
 
 
 def create_stream(service: Service, request: Request) -> None:
-    name = request.text("StreamName")
+    name, account_id = request.text("StreamName"), service.account_of(request)
     mode = _mode(request)
     stream = StoredStream(
         name,
         request.region,
-        service.account_of(request),
+        account_id,
         created_ms=service.now_ms(),
         mode=mode,
         max_record_kib=request.optional_integer("MaxRecordSizeInKiB") or 1024,
-        tags=read_tags(request),
+        tags=new_tags(f"stream {name} under account {account_id}", {}, read_tags(request)),
     )
     if request.optional_text("RecordDistributionStrategy") is not None:
         distribute(stream, _strategy(request))
     shards = _shard_count(request, mode)
+    _warm(stream, request.optional_integer("WarmThroughputMiBps"))
     service.store.bury(stream.created_ms)
     check_creation(service, stream, shards)
     stream.begin("CREATING", stream.created_ms, service.settings.creating_s, service.settings.settling_s)
@@ -109,6 +112,7 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
             "ConsumerCount": consumers,
             "MaxRecordSizeInKiB": stream.max_record_kib,
             **({"RecordDistributionStrategy": stream.strategy} if stream.mode == "ON_DEMAND" else {}),
+            **({} if stream.warm_mibps is None else {"WarmThroughput": _show_warm(stream)}),
         }
     }
 
@@ -126,11 +130,11 @@ def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:
         "StreamModeDetails": {"StreamMode": stream.mode},
         "RetentionPeriodHours": stream.retention_hours,
         "StreamCreationTimestamp": stream.created_ms / 1000,
-        "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
+        "EnhancedMonitoring": [{"ShardLevelMetrics": stream.metrics}],
         "EncryptionType": stream.encryption,
     }
     if stream.encryption == "KMS":
-        facts["KeyId"] = "alias/aws/kinesis"
+        facts["KeyId"] = stream.key_id or DEFAULT_KEY
     return facts
 
 
@@ -214,3 +218,43 @@ def distribute(stream: StoredStream, strategy: DistributionStrategy) -> None:
         )
     stream.strategy = strategy
     stream.save()
+
+
+def update_mode(service: Service, request: Request) -> None:
+    """Change the capacity mode. The shards stay. A provisioned stream has no strategy and no warm throughput."""
+    mode = _mode(request)
+    with service.change(request) as stream:
+        if stream.mode != mode:
+            stream.mode, stream.strategy, stream.warm_mibps = mode, "USER_PARTITION_KEY", None
+        _warm(stream, request.optional_integer("WarmThroughputMiBps"))
+
+
+def update_warm_throughput(service: Service, request: Request) -> dict[str, Any]:
+    with service.change(request) as stream:
+        _warm(stream, request.integer("WarmThroughputMiBps"))
+        return {
+            "StreamName": stream.name,
+            "StreamARN": stream.arn,
+            "WarmThroughput": _show_warm(stream),
+        }
+
+
+def _warm(stream: StoredStream, mibps: int | None) -> None:
+    """Prepare *stream* for a throughput. The emulator keeps the number; the shards stay. None changes nothing."""
+    if mibps is None:
+        return
+    if stream.mode != "ON_DEMAND":
+        raise invalid_argument(
+            f"WarmThroughputMiBps is not supported for stream {stream.name} under account {stream.account_id}: "
+            "it is not in ON_DEMAND mode."
+        )
+    if mibps > _MOST_WARM_MIBPS:
+        raise AwsError(
+            "LimitExceededException",
+            f"The warm throughput of a stream cannot exceed {_MOST_WARM_MIBPS} MiB/s. Requested: {mibps} MiB/s.",
+        )
+    stream.warm_mibps = mibps
+
+
+def _show_warm(stream: StoredStream) -> dict[str, Any]:
+    return {"TargetMiBps": stream.warm_mibps, "CurrentMiBps": stream.warm_mibps}

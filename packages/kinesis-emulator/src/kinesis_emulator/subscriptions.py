@@ -10,8 +10,8 @@ from kinesis_emulator.errors import AwsError, consumer_not_found, stream_not_fou
 from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.iterators import LogPosition
 from kinesis_emulator.reads import GivenStart, ReadPage, encode_page, known_shard, next_page, start_position
-from kinesis_emulator.registration import find_consumer
 from kinesis_emulator.requests import Request
+from kinesis_emulator.resources import find_consumer
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard, canonical_shard_id
 from kinesis_emulator.store import StoredStream

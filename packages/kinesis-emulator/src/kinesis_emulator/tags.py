@@ -1,59 +1,109 @@
-"""The tags of streams: AddTagsToStream, ListTagsForStream and RemoveTagsFromStream, and those of CreateStream."""
+"""The tags of streams and of consumers: six operations, and the tags of CreateStream and RegisterStreamConsumer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
 
-from kinesis_emulator.errors import AwsError, invalid_argument
+from kinesis_emulator.errors import invalid_argument
 from kinesis_emulator.requests import Request
+from kinesis_emulator.resources import Resource, find_resource, resource_of
 from kinesis_emulator.service import Service
 
 _MOST = 50
-_KEY, _VALUE = re.compile(r"[\w\s.:/=+\-@]{1,128}"), re.compile(r"[\w\s.:/=+\-@]{0,256}")
-"""Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_TagResource.html"""
+_ALLOWED = re.compile(r"[\w .:/=+\-@]*")
+_RESERVED = "aws:"
 
 
-def read_tags(request: Request, owner: str = "stream") -> dict[str, str]:
-    """Return the parameter `Tags` of *request*, after the checks that AWS makes; nothing if it has none."""
-    given = request.member("Tags")
-    tags: dict[str, str] = dict(given.params)
+def read_tags(request: Request) -> dict[str, str]:
+    """Return the parameter `Tags` of *request*; nothing if it has none."""
+    return dict(request.member("Tags").params)
+
+
+def check_tags(verb: Literal["add", "remove"], owner: str, texts: Collection[str]) -> None:
+    """
+    Refuse keys and values of tags with characters that AWS does not allow, and AWS's own keys.
+
+    Source: https://github.com/mhart/kinesalite, whose tests were run against AWS. A colon came later, see
+    https://docs.aws.amazon.com/kinesis/latest/APIReference/API_TagResource.html
+
+    Raises:
+        AwsError: InvalidArgumentException.
+    """
+    if all(map(_ALLOWED.fullmatch, texts)):
+        return
+    if all(_ALLOWED.fullmatch(text.replace("%", "")) for text in texts):
+        direction = "to" if verb == "add" else "from"
+        raise invalid_argument(
+            f"Failed to {verb} tags {direction} {owner} because some tags contained illegal characters. "
+            "The allowed characters are Unicode letters, white-spaces, '_',',','/','=','+','-','@'."
+        )
+    raise invalid_argument(
+        "Some tags contain invalid characters. Valid characters: "
+        "Unicode letters, digits, white space, _ . / = + - % @."
+    )
+
+
+def new_tags(owner: str, held: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """
+    Return *held* with the tags *added*, after AWS's checks. *owner* is what has them, such as "stream orders".
+
+    Raises:
+        AwsError: InvalidArgumentException, also for more than 50 tags.
+    """
+    check_tags("add", owner, [*added, *added.values()])
+    if any(key.lower().startswith(_RESERVED) for key in added):
+        raise invalid_argument(f"Failed to add tags to {owner} because keys must not begin with {_RESERVED}.")
+    tags = {**held, **added}
     if len(tags) > _MOST:
-        raise invalid_argument(f"A {owner} has at most {_MOST} tags.")
-    for key, value in tags.items():
-        if not (_KEY.fullmatch(key) and _VALUE.fullmatch(value)):
-            raise invalid_argument(f"The tag {key} has a key or a value that is not allowed.")
-        if key.lower().startswith("aws:"):
-            raise invalid_argument(f"The tag {key} begins with aws:, which is reserved.")
+        kind = owner.partition(" ")[0]
+        raise invalid_argument(
+            f"Failed to add tags to {owner} because a given {kind} cannot have more than {_MOST} tags associated with it."
+        )
     return tags
 
 
-def show_tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+def _show(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
 
 
 def add_tags(service: Service, request: Request) -> None:
-    added, stream = read_tags(request), service.find_stream(request)
-    with stream.lock:
-        if len(stream.tags.keys() | added.keys()) > _MOST:
-            raise AwsError("LimitExceededException", f"A stream has at most {_MOST} tags.")
-        stream.tags.update(added)
-        stream.save()
+    _add(resource_of(service.find_stream(request)), request)
+
+
+def tag_resource(service: Service, request: Request) -> None:
+    _add(find_resource(service, request), request)
+
+
+def _add(resource: Resource, request: Request) -> None:
+    with resource.change():
+        owned = resource.owned
+        owned.tags = new_tags(resource.title, owned.tags, read_tags(request))
+
+
+def remove_tags(service: Service, request: Request) -> None:
+    _remove(resource_of(service.find_stream(request)), request)
+
+
+def untag_resource(service: Service, request: Request) -> None:
+    _remove(find_resource(service, request), request)
+
+
+def _remove(resource: Resource, request: Request) -> None:
+    removed = request.texts("TagKeys")
+    check_tags("remove", resource.title, removed)
+    with resource.change():
+        owned = resource.owned
+        owned.tags = {key: value for key, value in owned.tags.items() if key not in removed}
 
 
 def list_tags(service: Service, request: Request) -> dict[str, Any]:
     limit = request.optional_integer("Limit") or _MOST
     after = request.optional_text("ExclusiveStartTagKey") or ""
-    stream = service.find_stream(request)
-    with stream.lock:
-        tags = [tag for tag in show_tags(stream.tags) if tag["Key"] > after]
+    tags = [tag for tag in _show(service.find_stream(request).tags) if tag["Key"] > after]
     return {"Tags": tags[:limit], "HasMoreTags": len(tags) > limit}
 
 
-def remove_tags(service: Service, request: Request) -> None:
-    removed, stream = request.texts("TagKeys"), service.find_stream(request)
-    with stream.lock:
-        for key in removed:
-            stream.tags.pop(key, None)
-        stream.save()
+def list_resource_tags(service: Service, request: Request) -> dict[str, Any]:
+    return {"Tags": _show(find_resource(service, request).owned.tags)}

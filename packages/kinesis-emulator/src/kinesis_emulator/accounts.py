@@ -1,0 +1,52 @@
+"""What belongs to an account and not to a stream: its limits, and its commitment to pay for a minimum of throughput."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinesis_emulator.requests import Request
+from kinesis_emulator.service import Service
+
+_MOST_SHARDS = 1_000_000
+"""The highest number in a response, which stands for no limit."""
+_MOST_ON_DEMAND_STREAMS = 50
+_MOST_CHANNELS = 50
+
+
+def describe_limits(service: Service, request: Request) -> dict[str, Any]:
+    region, account_id = request.region, service.account_of(request)
+    streams = service.store.list(region, account_id)
+    limit = service.settings.limits.shards_per_account
+    return {
+        "ShardLimit": _MOST_SHARDS if limit is None else limit,
+        "OpenShardCount": service.store.open_shards(region, account_id),
+        "OnDemandStreamCount": sum(stream.mode == "ON_DEMAND" for stream in streams),
+        "OnDemandStreamCountLimit": _MOST_ON_DEMAND_STREAMS,
+        "ChannelCount": 0,
+        "ChannelCountLimit": _MOST_CHANNELS,
+    }
+
+
+def describe_settings(service: Service, request: Request) -> dict[str, Any]:
+    return _show(service.store.account_settings(request.region, service.account_of(request)))
+
+
+def update_settings(service: Service, request: Request) -> dict[str, Any]:
+    """Change the commitment. One that is enabled again keeps its begin."""
+    region, account_id = request.region, service.account_of(request)
+    status = request.member("MinimumThroughputBillingCommitment").text("Status")
+    held = service.store.account_settings(region, account_id)
+    if held.get("status", "DISABLED") != status:
+        held = {**held, "status": status}
+        held["started_ms" if status == "ENABLED" else "ended_ms"] = service.now_ms()
+        service.store.change_account_settings(region, account_id, held)
+    return _show(held)
+
+
+def _show(held: dict[str, Any]) -> dict[str, Any]:
+    commitment: dict[str, Any] = {"Status": held.get("status", "DISABLED")}
+    if "started_ms" in held:
+        commitment["StartedAt"] = held["started_ms"] / 1000
+    if "ended_ms" in held and commitment["Status"] == "DISABLED":
+        commitment["EndedAt"] = held["ended_ms"] / 1000
+    return {"MinimumThroughputBillingCommitment": commitment}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kinesis_emulator import Emulator, Request
-from kinesis_emulator.emulator import OPERATIONS
+from kinesis_emulator.operations import OPERATIONS
 from kinesis_emulator.validation import MODEL, check_request
 from tools.emulator_model import load_model
 

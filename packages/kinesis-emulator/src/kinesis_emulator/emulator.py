@@ -1,4 +1,4 @@
-"""The emulator in this process: its operations, a server thread, and methods that bypass HTTP."""
+"""The emulator in this process: a server thread, and methods that bypass HTTP."""
 
 from __future__ import annotations
 
@@ -9,29 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from kinesis_emulator import (
-    accounts,
-    client_settings,
-    control,
-    encryption,
-    listing,
-    monitoring,
-    policies,
-    reads,
-    registration,
-    resharding,
-    streams,
-    subscriptions,
-    tags,
-    writes,
-)
+from kinesis_emulator import client_settings, control, reads, registration, resharding, streams
 from kinesis_emulator.addresses import HOST, client_host, is_loopback
 from kinesis_emulator.clocks import ManualClock, ShiftedClock
 from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.exchange import Exchange
 from kinesis_emulator.folder import Folder
+from kinesis_emulator.operations import OPERATIONS
 from kinesis_emulator.server import HttpServer, protocols
-from kinesis_emulator.service import Calls, Operation, Service
+from kinesis_emulator.service import Calls, Service
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType, Store, StoredStream, stream_arn
@@ -42,49 +28,6 @@ if TYPE_CHECKING:
     import ssl
 
     from kinesis_emulator.tls import MadeCertificate
-
-OPERATIONS: dict[str, Operation] = {
-    "AddTagsToStream": tags.add_tags,
-    "CreateStream": streams.create_stream,
-    "DecreaseStreamRetentionPeriod": streams.change_retention,
-    "DeleteResourcePolicy": policies.delete_policy,
-    "DeleteStream": streams.delete_stream,
-    "DeregisterStreamConsumer": registration.deregister_consumer,
-    "DescribeAccountSettings": accounts.describe_settings,
-    "DescribeLimits": accounts.describe_limits,
-    "DescribeStream": streams.describe_stream,
-    "DescribeStreamConsumer": registration.describe_consumer,
-    "DescribeStreamSummary": streams.describe_stream_summary,
-    "DisableEnhancedMonitoring": monitoring.disable,
-    "EnableEnhancedMonitoring": monitoring.enable,
-    "GetRecords": reads.get_records,
-    "GetResourcePolicy": policies.get_policy,
-    "GetShardIterator": reads.get_shard_iterator,
-    "IncreaseStreamRetentionPeriod": streams.change_retention,
-    "ListShards": listing.list_shards,
-    "ListStreamConsumers": registration.list_consumers,
-    "ListStreams": streams.list_streams,
-    "ListTagsForResource": tags.list_resource_tags,
-    "ListTagsForStream": tags.list_tags,
-    "MergeShards": resharding.merge_shards,
-    "PutRecord": writes.put_record,
-    "PutRecords": writes.put_records,
-    "PutResourcePolicy": policies.put_policy,
-    "RegisterStreamConsumer": registration.register_consumer,
-    "RemoveTagsFromStream": tags.remove_tags,
-    "SplitShard": resharding.split_shard,
-    "StartStreamEncryption": encryption.start,
-    "StopStreamEncryption": encryption.stop,
-    "SubscribeToShard": subscriptions.subscribe_to_shard,
-    "TagResource": tags.tag_resource,
-    "UntagResource": tags.untag_resource,
-    "UpdateAccountSettings": accounts.update_settings,
-    "UpdateMaxRecordSize": streams.update_max_record_size,
-    "UpdateShardCount": resharding.update_shard_count,
-    "UpdateStreamMode": streams.update_mode,
-    "UpdateStreamRecordDistributionStrategy": streams.update_strategy,
-    "UpdateStreamWarmThroughput": streams.update_warm_throughput,
-}
 
 
 class Emulator:

@@ -199,6 +199,41 @@ def test_a_stream_named_twice_is_an_error(capsys: pytest.CaptureFixture[str]) ->
     assert "already exists" in capsys.readouterr().err
 
 
+def test_an_open_host_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An emulator that others on the network can reach says so. One on the loopback interface does not."""
+    refused = ["--port", "0", "--stream", "a", "--stream", "a"]
+    main(refused)
+    assert "others" not in capsys.readouterr().err
+    monkeypatch.setattr(Emulator, "is_local", False)  # nothing here listens on another interface
+    main(refused)
+    assert "it listens on 127.0.0.1: others on the network can read and write" in capsys.readouterr().err
+
+
+def test_a_host_that_is_not_here(capsys: pytest.CaptureFixture[str]) -> None:
+    """A host without an address here is an error that names it."""
+    assert main(["--host", "192.0.2.7", "--port", "0"]) == 2
+    assert "cannot listen on 192.0.2.7:0: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--tls-certificate", "--tls-key"])
+def test_a_certificate_needs_its_key(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A certificate without a key, or a key without a certificate, ends the command."""
+    assert main(["--port", "0", option, "file.pem"]) == 2
+    assert "--tls-certificate and --tls-key belong together" in capsys.readouterr().err
+
+
+def test_a_child_elsewhere() -> None:
+    """A child listens on the given host, and lets the given web pages call."""
+    with EmulatorProcess(host="localhost", cors=["http://localhost:3000"]) as emulator:
+        assert emulator.endpoint_url == f"http://localhost:{emulator.port}"
+        client = http.client.HTTPConnection("localhost", emulator.port, timeout=PATIENCE_S)
+        client.request("OPTIONS", "/", headers={"Origin": "http://localhost:3000"})
+        assert client.getresponse().getheader("Access-Control-Allow-Origin") == "http://localhost:3000"
+        client.close()
+
+
 def test_the_fixture_comes_with_the_package(
     kinesis_emulator: Emulator, new_client: Callable[..., Any]
 ) -> None:

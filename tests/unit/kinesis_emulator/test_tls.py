@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -184,6 +186,20 @@ def test_a_child_with_tls(
         client = new_client(emulator.endpoint_url)
         assert client.list_streams()["StreamNames"] == ["orders"]
         client.close()
+
+
+def test_the_command_says_what_to_trust() -> None:
+    """The command prints the certificate, and the variables with which clients trust it."""
+    command = [sys.executable, "-m", "kinesis_emulator", "--port", "0", "--tls"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        first, second = child.stdout.readline(), child.stdout.readline()
+        child.terminate()
+        rest = child.stdout.read()
+    assert first.startswith("kinesis-emulator listens on https://127.0.0.1:")
+    trusted = second.removeprefix("  trust ").strip()
+    for name in ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"):
+        assert f"  export {name}={trusted}\n" in rest
 
 
 def test_event_frames_are_whole(secure: Emulator) -> None:

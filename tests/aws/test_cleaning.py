@@ -10,6 +10,7 @@ import pytest
 from kinesis_emulator import Emulator, Fault, FaultScript, Step
 from tools.aws.cleaning import Cleaner
 from tools.aws.guard import Guard
+from tools.aws.kit import wait_until_usable
 from tools.aws.ledger import TAG, UNTIL_TAG, Ledger, Resource
 from tools.aws.target import Target
 
@@ -30,6 +31,7 @@ def stream(target: Target, ledger: Ledger) -> Resource:
     client = Guard(ledger).stand_before(target.client("kinesis"))
     name = f"{ledger.run.prefix}stream"
     client.create_stream(StreamName=name, ShardCount=1)
+    wait_until_usable(client, name)
     arn = client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]["StreamARN"]
     client.register_stream_consumer(StreamARN=arn, ConsumerName="day")
     return Resource("stream", name)
@@ -158,7 +160,7 @@ def test_a_creation_that_takes_effect_late(emulator: Emulator, target: Target, l
 
     def sleep(seconds: float) -> None:
         waits.append(seconds)
-        if seconds >= 5:
+        if seconds >= 5 and not emulator.calls.count("CreateStream"):
             target.client("kinesis").create_stream(StreamName=name, ShardCount=1, Tags=ledger.run.tags)
 
     assert Cleaner(target, lambda _: None, sleep=sleep).clean(ledger, was_killed=True) == []

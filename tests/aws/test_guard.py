@@ -9,6 +9,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from tools.aws.guard import Guard, StrangerError, usage_of
+from tools.aws.kit import wait_until_usable
 from tools.aws.ledger import BudgetError, Ledger, Resource
 from tools.aws.rehearsal import ACCOUNT, REGION
 from tools.aws.target import Target
@@ -69,6 +70,7 @@ def test_a_consumer_has_the_tags_of_the_run(client: Any, ledger: Ledger) -> None
     """A consumer costs as much as a stream, and a policy may require tags. It is tagged by the call that registers it."""
     name = f"{ledger.run.prefix}stream"
     client.create_stream(StreamName=name, ShardCount=1)
+    wait_until_usable(client, name)
     arn = client.describe_stream_summary(StreamName=name)["StreamDescriptionSummary"]["StreamARN"]
     made = client.register_stream_consumer(StreamARN=arn, ConsumerName="day")["Consumer"]
     tags = client.list_tags_for_resource(ResourceARN=made["ConsumerARN"])["Tags"]

@@ -33,12 +33,12 @@ def subscribe_calls(emulator: Emulator) -> SubscribeCalls:
 
 
 def consumers(stream: StreamUnderTest) -> dict[str, str]:
-    """Return the registered consumers by name, with their ARNs."""
+    """Return the registered consumers by name, with their ARNs; without those that are being removed."""
     arn = stream.client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"][
         "StreamARN"
     ]
     listed = stream.client.list_stream_consumers(StreamARN=arn)["Consumers"]
-    return {one["ConsumerName"]: one["ConsumerARN"] for one in listed}
+    return {one["ConsumerName"]: one["ConsumerARN"] for one in listed if one["ConsumerStatus"] != "DELETING"}
 
 
 # Consumers ---------------------------------------------------------------------------------------------------

@@ -140,10 +140,15 @@ class Http2Client:
         self.flush()
 
     def receive(self) -> None:
-        """Wait for bytes, and take note of what they say."""
+        """
+        Wait for bytes, and take note of what they say.
+
+        Raises:
+            EOFError: The server has closed the connection. A TCP RST is a ConnectionError instead.
+        """
         data = self.socket.recv(65_536)
         if not data:
-            raise ConnectionResetError("the server has closed the connection")
+            raise EOFError("the server has closed the connection")
         for event in self.state.receive_data(data):
             self._note(event)
         if self.ended is None:

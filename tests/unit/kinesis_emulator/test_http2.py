@@ -216,7 +216,7 @@ def test_a_cut_subscription(emulator: Emulator, http2: Http2Client) -> None:
 def test_a_reset_connection(emulator: Emulator, http2: Http2Client, fault: Fault) -> None:
     """A fault with `reset` ends the connection, and all its calls, by a TCP RST."""
     emulator.settings.fault = lambda _: fault
-    with pytest.raises(ConnectionResetError):
+    with pytest.raises(ConnectionError):
         http2.answer(http2.call("ListShards", StreamName=STREAM))
 
 
@@ -235,7 +235,7 @@ def test_stopping_ends_connections_and_threads() -> None:
     with Http2Client(running.port) as http2:
         http2.wait(subscribe(http2, running.register_consumer(STREAM, "one")), events_of)
         running.stop()
-        with pytest.raises(ConnectionError):
+        with pytest.raises((EOFError, ConnectionError)):
             http2.answer(http2.begin("ListStreams", end=True))
     wait_until(lambda: set(threading.enumerate()) <= before)
 
@@ -261,7 +261,7 @@ def test_malformed_http2(emulator: Emulator, caplog: pytest.LogCaptureFixture) -
     """A client that breaks the rules gets GOAWAY, and the log says why."""
     with Http2Client(emulator.port) as http2:
         http2.socket.sendall(b"\0\0\1\0\0\0\0\0\1x")  # DATA for a stream that was never opened
-        with pytest.raises(ConnectionError):
+        with pytest.raises((EOFError, ConnectionError)):
             http2.wait(http2.begin("ListStreams"), lambda answer: answer.is_over)
         assert http2.ended is not None
         assert http2.ended.error_code == h2.errors.ErrorCodes.PROTOCOL_ERROR

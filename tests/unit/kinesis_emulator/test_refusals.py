@@ -140,6 +140,15 @@ WORDS: list[tuple[str, str, Params, str]] = [
             "ShardFilter": {"Type": "AT_LATEST"},
         }.items()
     ),
+    *(
+        (NOT_FOUND, "GetShardIterator", start("LATEST", StreamName="nowhere", ShardId=shard), message)
+        for shard, message in (
+            ("x-7", f"Shard shardId-000000000007 in stream nowhere {OF_NOBODY} does not exist"),
+            ("2147483648", f"Could not find shard 2147483648 in stream nowhere {OF_NOBODY}."),
+            ("7x", f"Could not find shard 7x in stream nowhere {OF_NOBODY}."),
+        )
+    ),
+    (INVALID, "ListShards", {}, "Either NextToken or StreamName should be provided."),
     (
         NOT_FOUND,
         "GetShardIterator",

@@ -47,6 +47,18 @@ def test_encryption_starts_and_stops(client: Any, iterator_of: Any) -> None:
     assert [record.get("EncryptionType") for record in records] == ["KMS", None]
 
 
+def test_what_changes_nothing_needs_no_update(emulator: Emulator, client: Any) -> None:
+    """A call that asks for what is already so is accepted, and the stream stays ACTIVE."""
+    emulator.settings.updating_s = 60
+    client.stop_stream_encryption(**KEY)
+    client.update_stream_mode(StreamARN=ARN, StreamModeDetails=PROVISIONED)
+    client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=24)
+    client.disable_enhanced_monitoring(StreamARN=ARN, ShardLevelMetrics=["ALL"])
+    assert summary(client)["StreamStatus"] == "ACTIVE"
+    client.start_stream_encryption(**KEY)
+    assert summary(client)["StreamStatus"] == "UPDATING"
+
+
 def test_the_encryption_type_has_to_be_kms(client: Any, refusal: Any) -> None:
     """NONE is in the model, and neither call accepts it."""
     for call in (client.start_stream_encryption, client.stop_stream_encryption):

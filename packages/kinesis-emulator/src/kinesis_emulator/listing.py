@@ -19,6 +19,8 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
     limit = request.optional_integer("MaxResults")
     token = request.optional_text("NextToken")
     if token is None:
+        if request.stream_name is None:
+            raise invalid_argument("Either NextToken or StreamName should be provided.")
         stream = service.find_stream(request)
         state = _first_page(stream, request, now_ms)
     else:

@@ -28,7 +28,10 @@ _NUMBERED = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
 def get_shard_iterator(service: Service, request: Request) -> dict[str, Any]:
     shard_id = service.shard_id(request, "ShardId")
-    stream = service.find_stream(request)
+    try:
+        stream = service.find_stream(request)
+    except AwsError as error:
+        raise _of_shard(error, request.stream_name or "", service.account_of(request), shard_id) from None
     start = GivenStart(
         request.action,
         request.text("ShardIteratorType"),
@@ -77,7 +80,11 @@ def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> S
     arn = request.optional_text("StreamARN")
     if arn is not None and arn != iterator.stream_arn:
         raise invalid_argument(f"Invalid ShardIterator. It was not made for the stream {arn}.")
-    stream = service.usable_stream(iterator.stream_arn, request.action)
+    try:
+        stream = service.usable_stream(iterator.stream_arn, request.action)
+    except AwsError as error:
+        account_id = iterator.stream_arn.split(":")[4]
+        raise _of_shard(error, request.stream_name or "", account_id, iterator.shard_id) from None
     if not stream.has_opened(iterator.shard_id, iterator.opened_s):
         raise invalid_argument("Invalid ShardIterator. It did not come from this stream.")
     return stream
@@ -169,11 +176,25 @@ def known_shard(stream: StoredStream, shard_id: str, now_ms: int) -> StoredShard
     """Return a shard; raise a ResourceNotFoundException if it does not exist or has expired."""
     shard = stream.find_shard(shard_id, now_ms)
     if shard is None:
-        raise AwsError(
-            "ResourceNotFoundException",
-            f"Shard {shard_id} in stream {stream.name} under account {stream.account_id} does not exist",
-        )
+        raise _no_shard(shard_id, stream.name, stream.account_id)
     return shard
+
+
+def _no_shard(shard_id: str, stream: str, account_id: str) -> AwsError:
+    return AwsError(
+        "ResourceNotFoundException",
+        f"Shard {shard_id} in stream {stream} under account {account_id} does not exist",
+    )
+
+
+def _of_shard(error: AwsError, stream: str, account_id: str, shard_id: str) -> AwsError:
+    """
+    Return the error for a shard of a stream that has *error*: if the stream does not exist, it is the shard that does not.
+
+    Source: https://github.com/mhart/kinesalite, whose tests were run against AWS.
+    """
+    is_missing = error.code == "ResourceNotFoundException"
+    return _no_shard(shard_id, stream, account_id) if is_missing else error
 
 
 def start_position(stream: StoredStream, shard: StoredShard, start: GivenStart, now_ms: int) -> LogPosition:

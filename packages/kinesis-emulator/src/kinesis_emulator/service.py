@@ -158,13 +158,19 @@ class Service:
 
     @contextmanager
     def change(self, request: Request) -> Iterator[StoredStream]:
-        """Yield the stream that *request* changes, locked. It is UPDATING from the end of the block on, if that raises nothing."""
+        """
+        Yield the stream that *request* changes, locked.
+
+        It is UPDATING from the end of the block on, unless that raises an error or leaves the stream as it was.
+        """
         stream = self.find_stream(request)
         with stream.lock:
             check_status(stream, request.action, self.now_ms())  # another change may have come before
+            before = stream.version()
             yield stream
-            stream.begin("UPDATING", self.now_ms(), self.settings.updating_s)
-            stream.save()
+            if stream.version() != before:
+                stream.begin("UPDATING", self.now_ms(), self.settings.updating_s)
+                stream.save()
 
     def end_dry_run(self, request: Request) -> None:
         """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from kinesis_emulator.consumers import RegisteredConsumer, RegisteredConsumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
@@ -118,12 +119,19 @@ class StoredStream:
             self.folder.add(self._new_rows)
         self._new_rows = []
 
+    def version(self) -> str:
+        """Return a text that another version of the stream, with other facts or shards, does not have."""
+        return json.dumps([self._facts(), len(self.shards)])
+
+    def _facts(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _KEPT}
+
     def save(self) -> None:
         """Keep all but new records in the folder, and remove freed ones from it. Call this before others can see the change."""
         if self.folder is None:
             return
         state = {
-            "facts": {name: getattr(self, name) for name in _KEPT},
+            "facts": self._facts(),
             "openings": self._openings,
             "shards": [
                 (shard.records.first, shard.records.freed_peak_ms, shard.trimmed) for shard in self.shards

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
-from kinesis_emulator import Emulator, EmulatorProcess, Limits, Settings, server, tls
+from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings, server, tls
 from support.certificates import make_certificate
 from support.http2_client import Http2Client
 from support.waiting import PATIENCE_S, wait_until
@@ -28,8 +28,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def secure(files: tuple[Path, Path]) -> Iterator[Emulator]:
-    with Emulator(settings=Settings(limits=Limits.unlimited()), tls=files) as emulator:
+def secure(files: tuple[Path, Path], clock: ManualClock) -> Iterator[Emulator]:
+    """Yield an emulator whose clock stands still: a subscription without records sends nothing."""
+    with Emulator(settings=Settings(limits=Limits.unlimited()), clock=clock, tls=files) as emulator:
         emulator.create_stream("orders")
         yield emulator
 

@@ -172,17 +172,14 @@ class Http2Connection:
                 self._read()
 
     def _read(self) -> None:
-        while not self._is_over:
-            try:
-                data = self._connection.recv(_READ_BYTES)
-            except _WOULD_BLOCK:
-                return
-            if not data:
-                self._is_over = True
-                return
+        try:
+            data = self._connection.recv(_READ_BYTES)  # more than a record of TLS, so that none stays behind
+        except _WOULD_BLOCK:
+            return
+        if data:
             self._receive(data)
-            if not isinstance(self._connection, ssl.SSLSocket) or not self._connection.pending():
-                return  # TLS may hold decrypted bytes, of which the selector does not know
+        else:
+            self._is_over = True
 
     def _receive(self, data: bytes) -> None:
         try:

@@ -128,9 +128,8 @@ def scale(service: Service, stream: StoredStream, target: int) -> None:
                 shard = stream.route(cut)
                 if shard.hash_start < cut <= shard.hash_end:
                     _split(service, stream, shard, cut)
-            inside = [shard for shard in stream.open_shards if start <= shard.hash_start <= end]
-            whole = inside[0]
-            for piece in inside[1:]:
+            whole, *pieces = stream.open_shards_from(start, end)
+            for piece in pieces:
                 whole = _merge(service, stream, whole, piece)
         stream.save()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -195,7 +195,7 @@ class StoredStream:
     def open_shards_in(
         self, hash_ranges: list[tuple[int, int]], parents: tuple[StoredShard, ...], opened_s: int, now_ms: int
     ) -> list[StoredShard]:
-        """Close the *parents* and open a shard for each of *hash_ranges*, which they covered."""
+        """Close the *parents* and open a shard for each of *hash_ranges*, which they covered; both in the order of the keys."""
         self._openings.append((hash_ranges, [parent.index for parent in parents], opened_s, now_ms))
         opened = [
             StoredShard(len(self.shards) + i, hash_range, parents, opened_s, now_ms, self.lock)
@@ -205,10 +205,19 @@ class StoredStream:
         self._by_id.update((shard.shard_id, shard) for shard in opened)
         for parent in parents:
             parent.close(tuple(opened), now_ms)
-        still_open = [shard for shard in self.open_shards if shard.closed_ms is None]
-        self.open_shards = sorted(still_open + opened, key=lambda shard: shard.hash_start)
-        self._open_starts = [shard.hash_start for shard in self.open_shards]
+        first = bisect_left(self._open_starts, hash_ranges[0][0])
+        rest = first + len(parents)
+        self.open_shards = [*self.open_shards[:first], *opened, *self.open_shards[rest:]]
+        self._open_starts = [
+            *self._open_starts[:first],
+            *(low for low, _ in hash_ranges),
+            *self._open_starts[rest:],
+        ]
         return opened
+
+    def open_shards_from(self, start: int, end: int) -> list[StoredShard]:
+        """Return the open shards whose hash keys begin from *start* to *end*."""
+        return self.open_shards[bisect_left(self._open_starts, start) : bisect_right(self._open_starts, end)]
 
     def begin(self, status: PassingStatus, now_ms: int, for_s: float, settling_s: float = 0.0) -> None:
         """Let it be in *status* for *for_s*, and then refuse calls for *settling_s* as a new stream does. `save` keeps it."""

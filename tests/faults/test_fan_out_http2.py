@@ -7,6 +7,8 @@ import socket
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +17,23 @@ import pytest
 from attrs import define, field
 
 from kinesis_core import TrimHorizon, UnavailableError
-from kinesis_emulator import Emulator, EventFault, Fault
+from kinesis_emulator import Emulator, EventFault, Fault, Limits, ManualClock, Settings
 from support.certificates import make_certificate
-from support.fan_out_core import REGION, SHARD, STREAM, Apis, Desk, connect, desk
+from support.fan_out_core import (
+    RECORDS_PER_EVENT,
+    REGION,
+    SHARD,
+    STREAM,
+    Apis,
+    Desk,
+    EmulatorClock,
+    connect,
+    desk,
+)
 from support.halves import payloads, plan, streaming
 from support.http2_front import Http2Front
 from support.ports import refusing_port
+from support.waiting import wait_until
 
 
 @define
@@ -177,6 +190,33 @@ def test_a_proxy_is_used(
         assert (tunnels.opened, tunnels.refused) == (
             ([], [target]) if password == "wrong" else ([target], [])
         )
+
+
+@pytest.mark.parametrize(
+    "fault", [EventFault(after_events=2, cut=True), EventFault(after_events=2, code="InternalFailure")]
+)
+def test_the_emulators_own_http2(
+    files: tuple[Path, Path], fault: EventFault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The core subscribes to the emulator itself by HTTP/2 with TLS, and each broken subscription is an error that may pass."""
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(files[0]))
+    limits = replace(Limits.unlimited(), event_max_records=RECORDS_PER_EVENT)
+    ticks = ManualClock()
+    with Emulator(settings=Settings(limits=limits), clock=ticks, tls=files) as emulator:
+        arn = emulator.create_stream(STREAM)
+        sent = [emulator.put(STREAM, b"%d" % i + bytes(100_000)).data for i in range(30)]
+        consumer = emulator.register_consumer(STREAM, "me")
+        client = connect(emulator.endpoint_url, certificate=files[0])
+        apis = Apis(client, STREAM, arn, EmulatorClock(ticks))
+        with closing(apis.subscribing(consumer).subscribe(SHARD, TrimHorizon())) as events:
+            assert [record.data for _ in range(6) for record in next(events).records] == sent
+        wait_until(lambda: not emulator.subscriptions(STREAM))
+        ticks.advance(5)
+        emulator.settings.fault = lambda _: Fault(events=fault)
+        with pytest.raises(UnavailableError) as caught:
+            list(apis.subscribing(consumer).subscribe(SHARD, TrimHorizon()))
+        assert caught.value.retryable
+        client.close()
 
 
 def test_the_source_subscribes_by_http2(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,7 @@ def test_requests_follow_a_body_in_chunks(
     [
         (CHUNKED, b"x\r\n", 400, "SerializationException"),
         (CHUNKED, b"-1\r\n", 400, "SerializationException"),
-        (CHUNKED, b"1\r\n{}\r\n", 400, "SerializationException"),
+        (CHUNKED, b'17\r\n{"StreamName":"orders"}xx0\r\n\r\n', 400, "SerializationException"),
         (CHUNKED, b"fffffff\r\n", 413, "RequestEntityTooLargeException"),
         (CHUNKED.replace(b"chunked", b"gzip"), b"", 400, "SerializationException"),
         (b"POST / HTTP/1.1\r\nContent-Length: 70000000\r\n\r\n", b"", 413, "RequestEntityTooLargeException"),

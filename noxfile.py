@@ -369,7 +369,8 @@ def yarn(session: nox.Session, spark: str) -> None:
 @nox.session
 def audit(session: nox.Session) -> None:
     """List known vulnerabilities of all dependencies, as the Python Package Index has them. Not part of CI."""
-    folders = {**FOLDERS, "kinesis-core": f"{FOLDERS['kinesis-core']}[arrow,cbor,http2]"}
+    extras = {"kinesis-core": "arrow,cbor,http2", "kinesis-emulator": "http2,tls"}
+    folders = FOLDERS | {name: f"{FOLDERS[name]}[{those}]" for name, those in extras.items()}
     session.install(*(f"--editable={folder}" for folder in folders.values()))
     installed = Path(session.create_tmp(), "installed.txt")
     with installed.open("w") as file:

@@ -31,7 +31,14 @@ import h2.settings
 
 from kinesis_emulator.endings import end_after, reset
 from kinesis_emulator.events import log_refusal
-from kinesis_emulator.exchange import MAX_BODY_BYTES, Exchange, HttpRequest, HttpResponse, body_too_large
+from kinesis_emulator.exchange import (
+    MAX_BODY_BYTES,
+    Exchange,
+    Headers,
+    HttpRequest,
+    HttpResponse,
+    body_too_large,
+)
 from kinesis_emulator.faults import CutConnectionError
 from kinesis_emulator.service import EventStream
 
@@ -45,6 +52,10 @@ _TURN_BYTES = 256 * 1024
 _UNSENT_ANSWERS_BYTES = 4 * 1024 * 1024
 """With this much unsent, nothing more is read: a client that asks and never reads would grow the memory."""
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+_Ending = Callable[["_Stream"], None]
+"""What the connection's thread does with a stream at the end of its call."""
 
 
 class _StreamGoneError(Exception):
@@ -336,7 +347,13 @@ class Http2Connection:
             with suppress(OSError):  # it is awake, or has ended
                 self._wake_sender.send(b"\0")
 
-    def send_head(self, stream: _Stream, status: int, headers: list[tuple[str, str]]) -> None:
+    def send_whole(self, head: _Ending, body: bytes, stream: _Stream) -> None:
+        """Send a whole response at once, so that the client gets it in as few packets as possible."""
+        head(stream)
+        self.send_data(stream, body)
+        self.end(stream)
+
+    def send_head(self, status: int, headers: Headers, stream: _Stream) -> None:
         if not stream.gone:
             self._state.send_headers(stream.id, [(":status", str(status)), *headers])
 
@@ -388,46 +405,45 @@ class _Call:
         stream = self._stream
         body = b"".join(stream.body)
         stream.body.clear()
-        is_whole = False
+        ending: _Ending = self._connection.break_off
         try:
             response = self._refusal or self._exchange.response(
                 HttpRequest(stream.method, stream.path, stream.headers, body)
             )
-            is_whole = self._send(response)
+            ending = self._send(response)
         except _StreamGoneError:
             return
         finally:
-            self._connection.post(
-                partial(self._connection.end if is_whole else self._connection.break_off, stream)
-            )
+            self._connection.post(partial(ending, stream))
 
-    def _send(self, response: HttpResponse) -> bool:
-        """Send a response. Return False when a fault breaks it off."""
+    def _send(self, response: HttpResponse) -> _Ending:
+        """Send a response, and return what ends it. A fault breaks it off."""
         if isinstance(response.body, bytes):
             return self._send_body(response, response.body)
         if response.body is not None:
             return self._send_events(response, response.body)
         if response.fault.reset:
             self._connection.post(self._connection.cut)
-        return False
+        return self._connection.break_off
 
-    def _send_body(self, response: HttpResponse, body: bytes) -> bool:
+    def _send_body(self, response: HttpResponse, body: bytes) -> _Ending:
         fault = response.fault
-        self._head(response, [("content-length", str(len(body)))])
-        if fault.cut_response or fault.stall_s:
-            half = len(body) // 2
-            self._data(body[:half])
-            time.sleep(fault.stall_s)
-            if fault.cut_response:
-                return False
-            body = body[half:]
-        self._data(body)
-        return True
+        head = partial(self._connection.send_head, *_head(response, [("content-length", str(len(body)))]))
+        if not (fault.cut_response or fault.stall_s):
+            return partial(self._connection.send_whole, head, body)
+        self._connection.post(partial(head, self._stream))
+        half = len(body) // 2
+        self._data(body[:half])
+        time.sleep(fault.stall_s)
+        if fault.cut_response:
+            return self._connection.break_off
+        self._data(body[half:])
+        return self._connection.end
 
-    def _send_events(self, response: HttpResponse, events: EventStream) -> bool:
+    def _send_events(self, response: HttpResponse, events: EventStream) -> _Ending:
         with closing(events.frames()) as frames:
             first = next(frames)  # the subscription is open before its client gets the head
-            self._head(response, [])
+            self._connection.post(partial(self._connection.send_head, *_head(response, []), self._stream))
             try:
                 for frame in chain([first], frames):
                     if frame:
@@ -437,14 +453,8 @@ class _Call:
                         raise _StreamGoneError
             except CutConnectionError as cut:
                 self._data(cut.frame[: len(cut.frame) // 2])
-                return False
-        return True
-
-    def _head(self, response: HttpResponse, more: list[tuple[str, str]]) -> None:
-        headers = [(name.lower(), value) for name, value in response.headers]
-        self._connection.post(
-            partial(self._connection.send_head, self._stream, response.status, [*headers, *more])
-        )
+                return self._connection.break_off
+        return self._connection.end
 
     def _data(self, data: bytes) -> None:
         self._stream.drained.clear()
@@ -452,6 +462,11 @@ class _Call:
             self._stream.drained.set()
             raise _StreamGoneError
         self._connection.post(partial(self._connection.send_data, self._stream, data))
+
+
+def _head(response: HttpResponse, more: Headers) -> tuple[int, Headers]:
+    """Return the status and the headers of a response, with *more* of them."""
+    return response.status, [*((name.lower(), value) for name, value in response.headers), *more]
 
 
 class _Workers:

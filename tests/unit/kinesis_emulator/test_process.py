@@ -144,7 +144,7 @@ def test_a_busy_port_is_a_clear_error(emulator: Emulator) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_says_where_it_listens_and_ends_cleanly(number: int) -> None:
     """The command prints endpoint and options first, and ends with status 0 on Ctrl-C."""
-    command = [*COMMAND, "--port", "0", "--stream", "orders:4", "--stream", "audit"]
+    command = [*COMMAND, "--port", "0", "--stream", "orders=4", "--stream", "audit"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stderr is not None
@@ -175,9 +175,12 @@ def test_a_stream_that_was_kept(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--port", "70000"], "is not a port"),
-        (["--stream", "orders:none"], "is not NAME or NAME:SHARDS"),
-        (["--stream", ":4"], "is not NAME or NAME:SHARDS"),
-        (["--stream", "orders=4"], "is not NAME or NAME:SHARDS"),
+        (["--stream", "orders:none"], "is not NAME or NAME=SHARDS"),
+        (["--stream", "orders=none"], "is not NAME or NAME=SHARDS"),
+        (["--stream", "orders="], "is not NAME or NAME=SHARDS"),
+        (["--stream", "=4"], "is not NAME or NAME=SHARDS"),
+        (["--stream", ":4"], "is not NAME or NAME=SHARDS"),
+        (["--stream", "orders:=4"], "is not NAME or NAME=SHARDS"),
         (["--readable-after-s", "soon"], "is not a time in seconds"),
         (["--readable-after-s", "inf"], "is not a time in seconds"),
         (["--signed-within-s", "-1"], "is not a time in seconds"),

@@ -190,8 +190,8 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
         type=_stream,
         action="append",
         default=[],
-        metavar="NAME[:SHARDS]",
-        help="create this stream; may be repeated",
+        metavar="NAME[=SHARDS]",
+        help="create this stream, by default with 1 shard; may be repeated; NAME:SHARDS is the same",
     )
     parser.add_argument(
         "--region", default="us-east-1", help="region of the streams created here; default: us-east-1"
@@ -261,10 +261,10 @@ _share = _number(float, 0, 1, "a share from 0 to 1, such as 0.2")
 
 
 def _stream(text: str) -> tuple[str, int]:
-    name, colon, count = text.partition(":")
-    if not NAME_PATTERN.fullmatch(name) or (colon and (not count.isdecimal() or int(count) < 1)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME:SHARDS, such as orders:4")
-    return name, int(count) if colon else 1
+    name, sign, count = text.replace(":", "=", 1).partition("=")
+    if not NAME_PATTERN.fullmatch(name) or (sign and (not count.isdecimal() or int(count) < 1)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME=SHARDS, such as orders=4")
+    return name, int(count) if sign else 1
 
 
 def _welcome(emulator: Emulator, streams: Sequence[tuple[str, int]]) -> str:

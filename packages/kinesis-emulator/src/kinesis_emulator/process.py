@@ -103,7 +103,7 @@ class EmulatorProcess:
         }
         self._command = [
             *(sys.executable, "-m", "kinesis_emulator", f"--parent-pid={os.getpid()}"),
-            *(f"--stream={name}:{shards}" for name, shards in (streams or {}).items()),
+            *(f"--stream={name}={shards}" for name, shards in (streams or {}).items()),
             *(["--unlimited"] if unlimited else []),
             *(["--tls"] if tls is True else []),
             *(f"--cors={origin}" for origin in cors),

@@ -24,7 +24,7 @@ def emulator(*arguments: Annotated[str, Parameter(allow_leading_hyphen=True)]) -
     Parameters
     ----------
     arguments
-        The options of `kinesis-emulator`, such as `--stream orders:4`. `kinesis emulator -- --help` lists them.
+        The options of `kinesis-emulator`, such as `--stream orders=4`. `kinesis emulator -- --help` lists them.
     """
     if find_spec(PACKAGE) is None:
         raise CommandError('This command needs kinesis-emulator: pip install "kinesis-cli[emulator]"')

@@ -8,7 +8,6 @@ from kinesis_emulator.statuses import status_of
 from kinesis_emulator.store import StoredStream
 
 _DAY_MS = 24 * 3600 * 1000
-_PAGE = "http://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html"
 
 
 def check_creation(service: Service, stream: StoredStream, shards: int) -> None:
@@ -47,7 +46,8 @@ def check_shards(service: Service, stream: StoredStream, additional: int) -> Non
             f"This request would exceed the shard limit for the account {stream.account_id} in {stream.region}. "
             f"Current shard count for the account: {current}. Limit: {most}. "
             f"Number of additional shards that would have resulted from this request: {additional}. "
-            f"Refer to the AWS Service Limits page ({_PAGE}) for current limits and how to request higher limits."
+            "Refer to the AWS Service Limits page (http://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html) "
+            "for current limits and how to request higher limits."
         )
 
 

@@ -37,7 +37,8 @@ class Shards:
         return sorted((_shown(facts) for facts in response["Shards"]), key=lambda shard: shard.shard_id)
 
     def split_widest(self) -> None:
-        """Split the open shard with the most hash keys into halves."""
+        """Split the open shard with the most hash keys into halves, once the last change is done."""
+        self._wait_until_active()
         shard = max(self._open(), key=lambda shard: shard.width)
         middle = shard.hash_start + shard.width // 2
         self._client.split_shard(
@@ -46,13 +47,18 @@ class Shards:
         self.changes += 1
 
     def merge_narrowest(self) -> None:
-        """Merge the two adjacent open shards with the fewest hash keys together."""
+        """Merge the two adjacent open shards with the fewest hash keys together, once the last change is done."""
+        self._wait_until_active()
         by_hash_key = sorted(self._open(), key=lambda shard: shard.hash_start)
         left, right = min(pairwise(by_hash_key), key=lambda pair: pair[0].width + pair[1].width)
         self._client.merge_shards(
             StreamName=self.stream, ShardToMerge=left.shard_id, AdjacentShardToMerge=right.shard_id
         )
         self.changes += 1
+
+    def _wait_until_active(self) -> None:
+        waiter = self._client.get_waiter("stream_exists")
+        waiter.wait(StreamName=self.stream, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
 
     def _open(self) -> list[ShownShard]:
         return [shard for shard in self.show() if shard.is_open]

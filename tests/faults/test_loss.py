@@ -32,9 +32,9 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def emulator(clock: ManualClock) -> Iterator[Emulator]:
-    """A Kinesis with a clock that the test sets."""
+    """A Kinesis with a clock that the test sets: a consumer would be CREATING until the test lets time pass."""
     limits = replace(Limits.unlimited(), event_max_records=EVENT_RECORDS)
-    with Emulator(settings=Settings(limits=limits), clock=clock) as running:
+    with Emulator(settings=Settings(limits=limits, consumer_creating_s=0.0), clock=clock) as running:
         yield running
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import h2.errors
 import pytest
 from botocore.eventstream import EventStreamBuffer
+from hyperframe.frame import GoAwayFrame
 
 from kinesis_emulator import Emulator, EventFault, Fault, Limits, ManualClock, Request, Settings, server
 from support.http2_client import Answer, Http2Client
@@ -20,6 +21,8 @@ from support.waiting import PATIENCE_S, wait_until
 STREAM = "orders"
 SHARD = "shardId-000000000000"
 MIB = 1024 * 1024
+GOODBYE = GoAwayFrame(0).serialize()
+"""By h2 itself a client cannot go on after it."""
 
 
 @pytest.fixture
@@ -164,7 +167,7 @@ def test_a_subscription_that_nobody_reads(clock: ManualClock) -> None:
 
 @pytest.mark.parametrize("ending", ["reset", "goaway", "close"])
 def test_a_client_ends_its_subscriptions(emulator: Emulator, http2: Http2Client, ending: str) -> None:
-    """RST_STREAM ends one subscription. GOAWAY and the end of the connection end all."""
+    """RST_STREAM ends one subscription. GOAWAY with an error and the end of the connection end all."""
     emulator.scale(STREAM, 2)
     consumer, shards = emulator.register_consumer(STREAM, "one"), emulator.shard_ids(STREAM)
     streams = [subscribe(http2, consumer, shard_id) for shard_id in shards]
@@ -176,11 +179,32 @@ def test_a_client_ends_its_subscriptions(emulator: Emulator, http2: Http2Client,
         http2.flush()
         left = [("one", shards[1])]
     elif ending == "goaway":
-        http2.state.close_connection()
+        http2.state.close_connection(h2.errors.ErrorCodes.INTERNAL_ERROR)
         http2.flush()
     else:
         http2.socket.close()
     wait_until(lambda: emulator.subscriptions(STREAM) == left)
+
+
+def test_a_client_that_leaves_gets_its_responses() -> None:
+    """
+    After a GOAWAY without an error the calls that have begun go on. The connection ends with the last of them.
+
+    The SDK for JavaScript sends it as soon as a subscription has begun.
+    """
+    clock = ManualClock()
+    with Emulator(clock=clock) as other, Http2Client(other.port) as http2:
+        other.create_stream(STREAM)
+        consumer = other.register_consumer(STREAM, "one")
+        stream = subscribe(http2, consumer)
+        http2.wait(stream, events_of)
+        http2.socket.sendall(GOODBYE)
+        other.put(STREAM, b"later")
+        http2.wait(stream, lambda answer: base64.b64encode(b"later") in b"".join(events_of(answer)))
+        clock.advance(other.settings.subscription_life_s)
+        assert http2.answer(stream).is_whole
+        with pytest.raises(EOFError):
+            http2.receive()
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ import h2.errors
 import h2.events
 import h2.exceptions
 import h2.settings
+from hyperframe.frame import Frame, GoAwayFrame
 
 from kinesis_emulator.endings import end_after, reset
 from kinesis_emulator.events import log_refusal
@@ -56,6 +57,22 @@ _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 _Ending = Callable[["_Stream"], None]
 """What the connection's thread does with a stream at the end of its call."""
+
+
+class _State(h2.connection.H2Connection):
+    """
+    The state of a connection, which goes on after a GOAWAY without an error.
+
+    By RFC 9113 (6.8) a client that sends it begins no more calls, and waits for the responses to the others. The SDK for JavaScript
+    does so with each subscription. h2 sends nothing any more after a GOAWAY.
+    """
+
+    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[h2.events.Event]]:
+        if frame.error_code != h2.errors.ErrorCodes.NO_ERROR:
+            return super()._receive_goaway_frame(frame)
+        event = h2.events.ConnectionTerminated()
+        event.error_code = h2.errors.ErrorCodes.NO_ERROR
+        return [], [event]
 
 
 class _StreamGoneError(Exception):
@@ -105,7 +122,7 @@ class Http2Connection:
         self._client = client
         self._exchange = exchange
         config = h2.config.H2Configuration(client_side=False, header_encoding=None)
-        self._state = h2.connection.H2Connection(config)
+        self._state = _State(config)
         self._streams: dict[int, _Stream] = {}
         self._sending: dict[int, _Stream] = {}
         """The streams with unsent bytes, in the order of their turns."""
@@ -115,6 +132,8 @@ class Http2Connection:
         self._posted: deque[Callable[[], None]] = deque()
         self._events = selectors.EVENT_READ
         self._is_asleep = False
+        self._is_leaving = False
+        """Whether the client begins no more calls."""
         self._is_over = False
         self._workers = _Workers()
         self._selector = selectors.DefaultSelector()
@@ -126,7 +145,7 @@ class Http2Connection:
             self._start()
             self._receive(received)
             self._flush()
-            while not self._is_over:
+            while not (self._is_over or self._has_left()):
                 self._wait()
                 self._run_posted()
                 if not self._is_over:
@@ -162,6 +181,10 @@ class Http2Connection:
         self._selector.close()
         self._wake_receiver.close()
         self._wake_sender.close()
+
+    def _has_left(self) -> bool:
+        """Whether the client begins no more calls, and has the responses to all that it began."""
+        return self._is_leaving and not self._streams and not self._batch
 
     # The connection's thread: what comes in
 
@@ -225,6 +248,8 @@ class Http2Connection:
                 stream = self._streams.get(event.stream_id or 0)
                 if stream is not None:
                     self._forget(stream)
+            case h2.events.ConnectionTerminated(error_code=h2.errors.ErrorCodes.NO_ERROR):
+                self._is_leaving = True
             case h2.events.ConnectionTerminated():
                 self._is_over = True
 

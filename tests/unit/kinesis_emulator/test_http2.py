@@ -58,10 +58,14 @@ def test_calls_share_a_connection(http2: Http2Client) -> None:
     assert listed.headers["x-amzn-requestid"] != unknown.headers["x-amzn-requestid"]
 
 
-def test_both_versions_on_one_port(http2: Http2Client, post: Callable[..., Any]) -> None:
-    """The same port speaks HTTP/1.1 and HTTP/2."""
-    assert http2.answer(http2.call("ListStreams")).status == 200
+def test_both_versions_on_one_port(emulator: Emulator, http2: Http2Client, post: Callable[..., Any]) -> None:
+    """The same port speaks HTTP/1.1 and HTTP/2, and counts the calls of each."""
+    for _ in range(2):
+        assert http2.answer(http2.call("ListStreams")).status == 200
     assert post("ListStreams")[0].status == 200
+    assert emulator.calls.count("ListStreams", http_version="2") == 2
+    assert emulator.calls.count("ListStreams", http_version="1.1") == 1
+    assert emulator.calls.count("ListStreams") == 3
 
 
 def test_a_slow_call_stops_no_other(emulator: Emulator, http2: Http2Client) -> None:

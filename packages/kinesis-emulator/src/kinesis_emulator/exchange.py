@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kinesis_emulator.control import PREFIX
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import Fault
-from kinesis_emulator.requests import Request
+from kinesis_emulator.requests import HttpVersion, Request
 from kinesis_emulator.service import EventStream, Response, error_response
 from kinesis_emulator.version import __version__
 from kinesis_emulator.wire_formats import EVENTS, BodyFormat, find_format
@@ -43,6 +43,7 @@ class HttpRequest:
     path: str
     headers: Mapping[str, str]
     body: bytes
+    version: HttpVersion = "1.1"
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,13 @@ def parse_call(request: HttpRequest, wire_format: BodyFormat, default_region: st
     access_key, region = scope.groups() if scope else ("", default_region)
     signed_at = request.headers.get("x-amz-date", "")
     return Request(
-        target.removeprefix(_TARGET_PREFIX), params, region, access_key, signed_at, wire_format.name
+        target.removeprefix(_TARGET_PREFIX),
+        params,
+        region,
+        access_key,
+        signed_at,
+        wire_format.name,
+        request.version,
     )
 
 

@@ -433,7 +433,7 @@ class _Call:
         ending: _Ending = self._connection.break_off
         try:
             response = self._refusal or self._exchange.response(
-                HttpRequest(stream.method, stream.path, stream.headers, body)
+                HttpRequest(stream.method, stream.path, stream.headers, body, "2")
             )
             ending = self._send(response)
         except _StreamGoneError:

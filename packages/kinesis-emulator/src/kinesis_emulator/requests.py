@@ -12,6 +12,8 @@ from kinesis_emulator.iterators import decode_iterator
 from kinesis_emulator.validation import MODEL, to_integer
 
 NAME_PATTERN = re.compile(MODEL["shapes"]["StreamName"]["pattern"])
+HttpVersion = Literal["1.1", "2"]
+"""The version of HTTP by which a request came. 1.1 stands for 1.0 too."""
 _TIME = "%Y%m%dT%H%M%SZ"
 
 
@@ -31,6 +33,7 @@ class Request:
     """The header x-amz-date; empty for an unsigned call."""
     wire_format: Literal["json", "cbor"] = "json"
     """The format of the bodies of the request and of its response."""
+    http_version: HttpVersion = "1.1"
 
     @property
     def stream_name(self) -> str | None:

@@ -28,15 +28,16 @@ _FAILED = {"ErrorCode": "InternalFailure", "ErrorMessage": "Internal service fai
 
 
 class Calls:
-    """How often each action was called, per stream, shard and format."""
+    """How often each action was called, per stream, shard, format and version of HTTP."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, str | None, str | None, str]] = Counter()
+        self._counts: Counter[tuple[str, str | None, str | None, str, str]] = Counter()
 
-    def add(self, action: str, stream: str | None, shard_id: str | None, wire_format: str = "json") -> None:
+    def add(self, call: Request) -> None:
+        counted = (call.action, call.stream_name, call.shard_id, call.wire_format, call.http_version)
         with self._lock:
-            self._counts[action, stream, shard_id, wire_format] += 1
+            self._counts[counted] += 1
 
     def count(
         self,
@@ -45,9 +46,14 @@ class Calls:
         shard_id: str | None = None,
         *,
         wire_format: str | None = None,
+        http_version: str | None = None,
     ) -> int:
-        """Return the number of calls that match; None matches everything. *wire_format* is "json" or "cbor"."""
-        wanted = (action, stream, shard_id, wire_format)
+        """
+        Return the number of calls that match; None matches everything.
+
+        *wire_format* is "json" or "cbor", and *http_version* "1.1" or "2".
+        """
+        wanted = (action, stream, shard_id, wire_format, http_version)
         with self._lock:
             return sum(
                 count
@@ -59,7 +65,7 @@ class Calls:
         """Return the number of calls of each action."""
         totals: Counter[str] = Counter()
         with self._lock:
-            for (action, _, _, _), count in self._counts.items():
+            for (action, *_), count in self._counts.items():
                 totals[action] += count
         return dict(totals)
 
@@ -192,7 +198,7 @@ class Service:
 
     def response(self, request: Request) -> Response:
         """Carry out *request*, and return its response, which may be an error."""
-        self.calls.add(request.action, request.stream_name, request.shard_id, request.wire_format)
+        self.calls.add(request)
         try:
             if self.settings.signed_within_s is not None:
                 check_signature_date(request.signed_at, self.clock(), self.settings.signed_within_s)

@@ -156,7 +156,8 @@ class StreamUnderTest:
         wait_until(lambda: self.name not in self.client.list_streams()["StreamNames"])
 
     def _wait_until_active(self) -> None:
-        wait_until(lambda: self._status() == "ACTIVE", self._status)
+        # AWS allows 20 of these calls a second.
+        wait_until(lambda: self._status() == "ACTIVE", self._status, every_s=0.1)
 
     def _status(self) -> str:
         summary = self.client.describe_stream_summary(StreamName=self.name)

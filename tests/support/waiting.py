@@ -9,9 +9,15 @@ PATIENCE_S = 300.0
 """What takes longer hangs, also on a machine that is busy or stands still for a while."""
 
 
-def wait_until(is_so: Callable[[], object], found: Callable[[], object] = lambda: None) -> None:
-    """Wait until *is_so* returns something true. If it never does, the error shows what is *found* instead."""
+def wait_until(
+    is_so: Callable[[], object], found: Callable[[], object] = lambda: None, *, every_s: float = 0.01
+) -> None:
+    """
+    Wait until *is_so* returns something true, and call it again after *every_s* until then.
+
+    If it never does, the error shows what is *found* instead.
+    """
     deadline_s = time.monotonic() + PATIENCE_S
     while not is_so():
         assert time.monotonic() < deadline_s, found()
-        time.sleep(0.01)  # until the others have gone on
+        time.sleep(every_s)  # until the others have gone on

@@ -1,4 +1,4 @@
-"""AWS's SDK for Java and the KCL speak CBOR to the emulator, which is their default."""
+"""AWS's SDK for Java and the KCL speak CBOR and HTTP/2 to the emulator, which are their defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from support.java_programs import KCL_3
-from support.kcl.application import KclApplication, repeated
+from support.kcl.application import KclApplication
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.java_process import start_java
 from support.kcl.worker import VERSIONS, Version
@@ -27,7 +27,7 @@ def emulator() -> Iterator[Emulator]:
 
 
 def test_calls_of_the_sdk(emulator: Emulator, tmp_path: Path) -> None:
-    """The SDK puts, reads, lists and reshards, and gets AWS's errors, all of it in CBOR."""
+    """The SDK puts, reads, lists and reshards, and gets AWS's errors, all of it in CBOR and by HTTP/2."""
     emulator.create_stream("orders")
     try:
         installed = KCL_3.install()
@@ -37,7 +37,8 @@ def test_calls_of_the_sdk(emulator: Emulator, tmp_path: Path) -> None:
         installed, "SdkCalls", (emulator.endpoint_url, REGION, "orders"), tmp_path / "log"
     ) as sdk:
         sdk.wait_for("done")
-        assert emulator.calls.count(wire_format="cbor") == emulator.calls.count() >= 14
+        spoken = emulator.calls.count(wire_format="cbor", http_version="2")
+        assert spoken == emulator.calls.count() >= 14
         [put] = sdk.events("put")
         assert (put["failed"], put["results"]) == (0, ["shardId-000000000000"] * 2)
         got = [
@@ -87,7 +88,11 @@ def test_the_kcl_over_a_reshard(
     retrieval: str,
     formats: dict[str, str],
 ) -> None:
-    """The KCL reads all user records over a split, polling or by fan-out. It speaks CBOR except when it subscribes."""
+    """
+    The KCL reads all user records over a split and a merge, polling or by fan-out: each of them once.
+
+    It speaks HTTP/2, and CBOR except when it subscribes.
+    """
     with KclApplication(dynamodb_local, emulator.endpoint_url, tmp_path) as application:
         application.create_table()
         application.put(100)
@@ -95,6 +100,10 @@ def test_the_kcl_over_a_reshard(
         worker.wait_records(100)
         application.stream.split()
         application.put(100)
-        assert not repeated(application.wait_all_delivered())
+        application.stream.merge(1)
+        application.put(100)
+        delivered = application.wait_all_delivered()
+        assert sorted(record.data for record in delivered) == sorted(application.sent)
         for action, wire_format in formats.items():
-            assert emulator.calls.count(action, wire_format=wire_format) == emulator.calls.count(action) >= 1
+            spoken = emulator.calls.count(action, wire_format=wire_format, http_version="2")
+            assert spoken == emulator.calls.count(action) >= 1

@@ -8,14 +8,12 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder;
-import software.amazon.awssdk.core.client.builder.SdkAsyncClientBuilder;
-import software.amazon.awssdk.http.Protocol;
-import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.cloudwatch.CloudWatchAsyncClient;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient;
 import software.amazon.kinesis.common.ConfigsBuilder;
+import software.amazon.kinesis.common.KinesisClientUtil;
 import software.amazon.kinesis.coordinator.CoordinatorConfig;
 import software.amazon.kinesis.coordinator.QuickScheduler;
 import software.amazon.kinesis.coordinator.Scheduler;
@@ -65,7 +63,9 @@ public final class Worker {
     }
 
     private Scheduler makeScheduler() throws ReflectiveOperationException {
-        KinesisAsyncClient kinesis = connect(KinesisAsyncClient.builder(), options.get("kinesis"));
+        // As the KCL's documentation says: HTTP/2, with prior knowledge on an endpoint without TLS.
+        KinesisAsyncClient kinesis =
+                connect(KinesisClientUtil.adjustKinesisClientBuilder(KinesisAsyncClient.builder()), options.get("kinesis"));
         ConfigsBuilder configs = new ConfigsBuilder(
                 Streams.of(options), options.get("application"), kinesis,
                 connect(DynamoDbAsyncClient.builder(), options.get("dynamodb")),
@@ -100,11 +100,10 @@ public final class Worker {
                 : new Scheduler(configs.checkpointConfig(), coordinator, leases, lifecycle, metrics, configs.processorConfig(), retrieval);
     }
 
-    private <B extends AwsClientBuilder<B, C> & SdkAsyncClientBuilder<B, C>, C> C connect(B builder, String endpoint) {
+    private <B extends AwsClientBuilder<B, C>, C> C connect(B builder, String endpoint) {
         return builder.endpointOverride(URI.create(endpoint))
                 .region(Region.of(options.get("region")))
                 .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("key", "secret")))
-                .httpClientBuilder(NettyNioAsyncHttpClient.builder().protocol(Protocol.HTTP1_1).maxConcurrency(100))
                 .build();
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,6 +15,25 @@ FAST = ("-Xmx1g", "-XX:+UseSerialGC", "-Xshare:auto")
 """Fast code. Other collectors take more CPU for their threads."""
 _NOBODY = "127.0.0.1", "1"
 """An address at which nobody listens: the proxy for all names and addresses of other machines."""
+
+
+def trust(authority: Path, folder: Path) -> tuple[str, str]:
+    """Return the properties of a JVM that trusts the certificate in *authority*, a file in PEM. *folder* gets a file of Java's."""
+    store, password = folder / f"{authority.stem}.p12", "changeit"
+    into = ("-keystore", str(store), "-storetype", "PKCS12", "-storepass", password)
+    if not store.exists():
+        command = [
+            "keytool",
+            "-importcert",
+            "-noprompt",
+            "-alias",
+            "authority",
+            "-file",
+            str(authority),
+            *into,
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+    return f"javax.net.ssl.trustStore={store}", f"javax.net.ssl.trustStorePassword={password}"
 
 
 def start_java(

@@ -10,7 +10,7 @@ from attrs import define, frozen
 
 from support.java_programs import KCL_2, KCL_3
 from support.kcl.group_worker import GroupWorker, WorkerOptions, as_text
-from support.kcl.java_process import FAST, SMALL, start_java
+from support.kcl.java_process import FAST, SMALL, start_java, trust
 
 Version = Literal["2.7.2", "3.5.1"]
 VERSIONS: tuple[Version, ...] = ("2.7.2", "3.5.1")
@@ -94,6 +94,8 @@ class KclOptions(WorkerOptions):
     """Whether it speaks CBOR to Kinesis, as it does by default. Otherwise it speaks JSON, as this project does."""
     is_fast: bool = False
     """Whether the JVM makes fast code, as in production, instead of a quick start."""
+    authority: Path | None = None
+    """The certificate that it must trust, in PEM, if the Kinesis speaks TLS."""
     loaded: Path | None = None
     """Where the JVM archives the classes that it has loaded, when it ends."""
 
@@ -128,6 +130,7 @@ class KclWorker(GroupWorker):
             f"org.slf4j.simpleLogger.defaultLogLevel={options.log_level}",
             "org.slf4j.simpleLogger.showDateTime=true",
             "org.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+            *(() if options.authority is None else trust(options.authority, log.parent)),
         )
         installed = PROGRAMS[options.version].install()
         flags = FAST if options.is_fast else SMALL

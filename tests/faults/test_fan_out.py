@@ -35,13 +35,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
-@pytest.fixture(params=variants(["HTTP/1.1", "HTTP/2 reset", "HTTP/2 goaway", "HTTP/2 cut"], kept=2))
+@pytest.fixture(params=variants(["HTTP/1.1", "HTTP/2 stream", "HTTP/2 goaway", "HTTP/2 connection"], kept=2))
 def open_desk(request: pytest.FixtureRequest, files: tuple[Path, Path]) -> OpenDesk:
-    """Return a function that opens a desk. Over HTTP/2 the emulator breaks connections off in one of three ways."""
-    protocol, _, ending = request.param.partition(" ")
+    """Return a function that opens a desk. Over HTTP/2 the emulator breaks calls off in one of three ways."""
+    protocol, _, broken = request.param.partition(" ")
 
     def call(read_timeout_s: float = PATIENCE_S) -> AbstractContextManager[Desk]:
-        return desk(read_timeout_s) if protocol == "HTTP/1.1" else desk(read_timeout_s, files, ending)
+        return desk(read_timeout_s) if protocol == "HTTP/1.1" else desk(read_timeout_s, files, broken)
 
     return call
 

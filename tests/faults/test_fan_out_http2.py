@@ -7,8 +7,6 @@ import socket
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -17,21 +15,10 @@ import pytest
 from attrs import define, field
 
 from kinesis_core import TrimHorizon, UnavailableError
-from kinesis_emulator import Emulator, EventFault, Fault, Limits, ManualClock, Settings
+from kinesis_emulator import Emulator, EventFault, Fault
 from support.certificates import make_certificate
-from support.fan_out_core import (
-    RECORDS_PER_EVENT,
-    REGION,
-    SHARD,
-    STREAM,
-    Apis,
-    Desk,
-    EmulatorClock,
-    connect,
-    desk,
-)
+from support.fan_out_core import REGION, SHARD, STREAM, Apis, Desk, Http2Connections, connect, desk
 from support.halves import payloads, plan, streaming
-from support.http2_front import Http2Front
 from support.ports import refusing_port
 from support.waiting import wait_until
 
@@ -114,8 +101,7 @@ def test_each_subscription_has_a_connection(at: Desk) -> None:
     """Each subscription has its own HTTP/2 connection, which is closed when the subscription ends or is refused."""
     at.suffer(Fault(events=EventFault(after_events=2, cut=True)), Fault("LimitExceededException"))
     assert at.read(at.range()) == at.apis.records()
-    assert at.front is not None
-    assert at.front.calls == [1, 1, 1]
+    assert at.http2.calls == [1, 1, 1]
 
 
 def test_two_subscriptions_do_not_share(at: Desk) -> None:
@@ -124,8 +110,7 @@ def test_two_subscriptions_do_not_share(at: Desk) -> None:
     subscriptions = [
         at.subscribing().subscribe(shard, TrimHorizon()) for shard in at.emulator.shard_ids(STREAM)
     ]
-    assert at.front is not None
-    assert (at.front.open, at.front.calls) == (2, [1, 1])
+    assert (at.http2.open, at.http2.calls) == ([1, 1], [1, 1])
     for events in subscriptions:
         events.close()
 
@@ -138,20 +123,19 @@ def test_events_larger_than_the_window(at: Desk) -> None:
 
 def test_a_server_without_http2(files: tuple[Path, Path]) -> None:
     """If the server does not offer HTTP/2, the same client reads over HTTP/1.1."""
-    with desk(files=files, speaks="http/1.1") as at:
+    with desk(files=files, http2=False) as at:
         at.put(30)
         at.suffer(Fault(events=EventFault(after_events=2, cut=True)))
         assert at.read(at.range()) == at.apis.records()
-        assert at.front is not None
-        assert at.front.calls == []
+        assert at.http2.calls == []
         at.wait_until_left()
+        wait_until(lambda: len(at.emulator.connections()) == 1)  # it polls
 
 
 def test_an_unknown_certificate(at: Desk, tmp_path: Path) -> None:
     """The client sends nothing to a server with an untrusted certificate. The error says so."""
-    assert at.front is not None
     other, _ = make_certificate(tmp_path)
-    apis = Apis(connect(at.front.url, certificate=other), STREAM, None, at.clock)
+    apis = Apis(connect(at.emulator.endpoint_url, certificate=other), STREAM, None, at.clock)
     with pytest.raises(UnavailableError, match="certificate"):
         apis.subscribing(at.consumer).subscribe(SHARD, TrimHorizon())
     assert at.subscriptions() == 0
@@ -172,12 +156,11 @@ def test_a_proxy_is_used(
     at: Desk, files: tuple[Path, Path], password: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """HTTP/2 uses the proxy that botocore would use, with its user and password. No error shows them."""
-    assert at.front is not None
     with Tunnels() as tunnels:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:{password}@127.0.0.1:{tunnels.port}")
-        api = Apis(connect(at.front.url, certificate=files[0]), STREAM, None, at.clock).subscribing(
-            at.consumer
-        )
+        api = Apis(
+            connect(at.emulator.endpoint_url, certificate=files[0]), STREAM, None, at.clock
+        ).subscribing(at.consumer)
         if password == "wrong":
             with pytest.raises(UnavailableError, match="ProxyError") as caught:
                 api.subscribe(SHARD, TrimHorizon())
@@ -186,49 +169,24 @@ def test_a_proxy_is_used(
             events = api.subscribe(SHARD, TrimHorizon())
             assert next(events).records
             events.close()
-        target = at.front.url.removeprefix("https://")
+        target = at.emulator.endpoint_url.removeprefix("https://")
         assert (tunnels.opened, tunnels.refused) == (
             ([], [target]) if password == "wrong" else ([target], [])
         )
 
 
-@pytest.mark.parametrize(
-    "fault", [EventFault(after_events=2, cut=True), EventFault(after_events=2, code="InternalFailure")]
-)
-def test_the_emulators_own_http2(
-    files: tuple[Path, Path], fault: EventFault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The core subscribes to the emulator itself by HTTP/2 with TLS, and each broken subscription is an error that may pass."""
-    monkeypatch.setenv("AWS_CA_BUNDLE", str(files[0]))
-    limits = replace(Limits.unlimited(), event_max_records=RECORDS_PER_EVENT)
-    ticks = ManualClock()
-    with Emulator(settings=Settings(limits=limits), clock=ticks, tls=files) as emulator:
-        arn = emulator.create_stream(STREAM)
-        sent = [emulator.put(STREAM, b"%d" % i + bytes(100_000)).data for i in range(30)]
-        consumer = emulator.register_consumer(STREAM, "me")
-        client = connect(emulator.endpoint_url, certificate=files[0])
-        apis = Apis(client, STREAM, arn, EmulatorClock(ticks))
-        with closing(apis.subscribing(consumer).subscribe(SHARD, TrimHorizon())) as events:
-            assert [record.data for _ in range(6) for record in next(events).records] == sent
-        wait_until(lambda: not emulator.subscriptions(STREAM))
-        ticks.advance(5)
-        emulator.settings.fault = lambda _: Fault(events=fault)
-        with pytest.raises(UnavailableError) as caught:
-            list(apis.subscribing(consumer).subscribe(SHARD, TrimHorizon()))
-        assert caught.value.retryable
-        client.close()
-
-
 def test_the_source_subscribes_by_http2(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """With `fanOutTransport` the tasks of a query subscribe by HTTP/2, and trust the certificates that botocore trusts."""
     monkeypatch.setenv("AWS_CA_BUNDLE", str(files[0]))
-    with Emulator() as emulator, Http2Front(emulator.port, *files) as front:
+    with Emulator(tls=files) as emulator:
         emulator.create_stream(STREAM)
+        http2 = Http2Connections(emulator)
+        emulator.settings.fault = http2.note
         sent = [emulator.put(STREAM, b"%d" % i).data for i in range(20)]  # few enough for one batch
         options = {
             "streamName": STREAM,
             "region": REGION,
-            "endpointUrl": front.url,
+            "endpointUrl": emulator.endpoint_url,
             "awsAccessKeyId": "AKIAEXAMPLE",
             "awsSecretKey": "example-secret",
             "startingPosition": "TRIM_HORIZON",
@@ -239,4 +197,4 @@ def test_the_source_subscribes_by_http2(files: tuple[Path, Path], monkeypatch: p
         with streaming(options) as reader:
             partitions, _ = plan(reader)
             assert payloads(reader, partitions) == sent
-        assert front.calls == [1, 1]  # one of them checks the permission
+        assert http2.calls == [1, 1]  # one of them checks the permission

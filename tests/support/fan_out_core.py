@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import pytest
 from attrs import define, field, frozen
 from botocore.credentials import Credentials
 
@@ -23,8 +24,7 @@ from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out.subscription_reader import SubscriptionReader
 from kinesis_credentials import StaticKeys
-from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Settings
-from support.http2_front import Ending, Http2Front, Protocol
+from kinesis_emulator import Emulator, Fault, Limits, ManualClock, Request, Settings
 from support.waiting import PATIENCE_S, wait_until
 
 STREAM, SHARD, REGION = "orders", "shardId-000000000000", "us-east-1"
@@ -100,6 +100,30 @@ class Apis:
 
 
 @define
+class Http2Connections:
+    """The HTTP/2 connections of an emulator's subscriptions, also closed ones. `note` is a fault of the emulator's settings."""
+
+    emulator: Emulator
+    _calls: dict[int, int] = field(factory=dict, init=False)
+
+    def note(self, request: Request) -> None:
+        if request.action == "SubscribeToShard":
+            self._calls |= {
+                one.number: one.calls for one in self.emulator.connections() if one.protocol == "HTTP/2"
+            }
+
+    @property
+    def calls(self) -> list[int]:
+        """The requests on each connection, in the order in which the connections came."""
+        return [calls for _, calls in sorted(self._calls.items())]
+
+    @property
+    def open(self) -> list[int]:
+        """The requests on each connection that is open."""
+        return [one.calls for one in self.emulator.connections() if one.protocol == "HTTP/2"]
+
+
+@define
 class Desk:
     """
     An emulator with one stream and one consumer, and the core's APIs for them.
@@ -107,7 +131,7 @@ class Desk:
     Attributes:
         apis: The APIs over HTTP/1.1.
         subscribers: The APIs that subscriptions use.
-        front: The server in front of the emulator for HTTP/2.
+        http2: The HTTP/2 connections of subscriptions.
     """
 
     emulator: Emulator
@@ -115,7 +139,15 @@ class Desk:
     consumer: str
     apis: Apis
     subscribers: Apis
-    front: Http2Front | None
+    http2: Http2Connections
+    _faults: list[Fault] = field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.emulator.settings.fault = self._before
+
+    def _before(self, request: Request) -> Fault | None:
+        self.http2.note(request)
+        return self._faults.pop(0) if self._faults and request.action == "SubscribeToShard" else None
 
     @property
     def clock(self) -> EmulatorClock:
@@ -127,10 +159,7 @@ class Desk:
 
     def suffer(self, *faults: Fault) -> None:
         """Give the next subscriptions these *faults*, one each."""
-        left = list(faults)
-        self.emulator.settings.fault = lambda request: (
-            left.pop(0) if left and request.action == "SubscribeToShard" else None
-        )
+        self._faults = list(faults)
 
     def range(self, first: int = 0, end: EndCut | None = None) -> ShardRange:
         """Return the range from a record on, by default up to the last record now."""
@@ -157,37 +186,36 @@ class Desk:
         return self.emulator.calls.count("SubscribeToShard")
 
     def wait_until_left(self) -> None:
-        """Wait until the emulator has no open subscription."""
-        wait_until(
-            lambda: not self.emulator.subscriptions(STREAM) and (self.front is None or not self.front.open)
-        )
+        """Wait until the emulator has no open subscription, and no HTTP/2 connection: each is for one subscription."""
+        wait_until(lambda: not self.emulator.subscriptions(STREAM) and not self.http2.open)
 
 
 @contextmanager
 def desk(
     read_timeout_s: float = PATIENCE_S,
     files: tuple[Path, Path] | None = None,
-    ending: Ending = "reset",
-    speaks: Protocol = "h2",
+    broken: Literal["stream", "goaway", "connection"] = "stream",
+    http2: bool = True,
 ) -> Iterator[Desk]:
     """
-    Yield a new desk. With a certificate and key in *files* it subscribes by HTTP/2 to a server that *speaks* this.
+    Yield a new desk. With a certificate and key in *files* it subscribes by TLS, and by HTTP/2 unless the emulator has none.
 
-    Responses that the emulator breaks off end there as *ending* says.
+    Calls of HTTP/2 that are broken off end as *broken* says.
     """
     ticks = ManualClock()
     limits = replace(Limits.unlimited(), event_max_records=RECORDS_PER_EVENT)
     with ExitStack() as stack:
-        emulator = stack.enter_context(Emulator(settings=Settings(limits=limits), clock=ticks))
-        arn, front = emulator.create_stream(STREAM), None
+        settings = Settings(limits=limits, broken_http2=broken)
+        emulator = stack.enter_context(
+            Emulator(settings=settings, clock=ticks, tls=files or False, http2=http2)
+        )
+        arn = emulator.create_stream(STREAM)
+        if files is not None:
+            stack.enter_context(pytest.MonkeyPatch.context()).setenv("AWS_CA_BUNDLE", str(files[0]))
         clients = [connect(emulator.endpoint_url)]
-        if files is None:
-            clients.append(connect(emulator.endpoint_url, read_timeout_s))
-        else:
-            front = stack.enter_context(Http2Front(emulator.port, *files, ending, speaks))
-            clients.append(connect(front.url, read_timeout_s, files[0]))
+        clients.append(connect(emulator.endpoint_url, read_timeout_s, files and files[0]))
         polling, subscribing = (Apis(client, STREAM, arn, EmulatorClock(ticks)) for client in clients)
         consumer = emulator.register_consumer(STREAM, "me")
-        yield Desk(emulator, ticks, consumer, polling, subscribing, front)
+        yield Desk(emulator, ticks, consumer, polling, subscribing, Http2Connections(emulator))
         for client in clients:
             client.close()

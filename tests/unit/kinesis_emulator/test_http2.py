@@ -229,6 +229,50 @@ def test_a_broken_call_resets_its_stream(
     assert http2.answer(http2.call("ListStreams")).status == 200
 
 
+@pytest.mark.parametrize(
+    ("fault", "part"),
+    [
+        (Fault(drop_response=True), b""),
+        (Fault(body=b"0123456789", status=200, cut_response=True), b"01234"),
+    ],
+)
+def test_a_broken_call_ends_the_connection(
+    emulator: Emulator, http2: Http2Client, fault: Fault, part: bytes
+) -> None:
+    """As the settings say, a call that is broken off ends the connection, with GOAWAY or without. It resets nothing."""
+    emulator.settings.fault = lambda _: fault
+    emulator.settings.broken_http2 = "goaway"
+    stream = http2.call("ListShards", StreamName=STREAM)
+    answer = http2.wait(stream, lambda _: http2.ended)
+    assert http2.ended is not None
+    assert (answer.body, answer.is_over, http2.ended.error_code) == (
+        part,
+        False,
+        h2.errors.ErrorCodes.NO_ERROR,
+    )
+    assert [one.calls for one in emulator.connections()] == [1]  # it is the client that closes the connection
+    http2.socket.close()
+    wait_until(lambda: not emulator.connections())
+    emulator.settings.broken_http2 = "connection"
+    with Http2Client(emulator.port) as other:
+        stream = other.call("ListShards", StreamName=STREAM)
+        with pytest.raises(EOFError):
+            other.answer(stream)
+        assert (other.answers[stream].body, other.answers[stream].is_over, other.ended) == (part, False, None)
+
+
+def test_connections_are_shown(emulator: Emulator, http2: Http2Client, post: Callable[..., Any]) -> None:
+    """Each open connection is listed with what it speaks, and with its number of requests."""
+    for _ in range(3):
+        http2.answer(http2.call("ListStreams"))
+    post("ListStreams")
+    first, second = emulator.connections()
+    assert (first.protocol, first.calls, second.protocol, second.calls) == ("HTTP/2", 3, "HTTP/1.1", 1)
+    assert first.number < second.number
+    http2.socket.close()
+    wait_until(lambda: emulator.connections() == [second])
+
+
 def test_a_cut_subscription(emulator: Emulator, http2: Http2Client) -> None:
     """A subscription that a fault cuts ends with RST_STREAM in the middle of an event."""
     put(emulator, 3)
@@ -283,6 +327,16 @@ def test_without_h2(
     assert [line.partition("reason=")[2] for line in caplog.messages] == [
         'HTTP/2, which needs the package h2: pip install "kinesis-emulator[http2]".'
     ]
+
+
+def test_http2_that_is_not_wanted(caplog: pytest.LogCaptureFixture) -> None:
+    """An emulator that is told not to speak HTTP/2 refuses its clients with a reason."""
+    with Emulator(http2=False) as emulator, Http2Client(emulator.port) as http2:
+        http2.wait(http2.begin("ListStreams"), lambda _: http2.ended)
+        assert http2.ended is not None
+        assert http2.ended.error_code == h2.errors.ErrorCodes.HTTP_1_1_REQUIRED
+    (line,) = caplog.messages
+    assert line.endswith("reason=HTTP/2, which this emulator was told not to speak.")
 
 
 def test_malformed_http2(emulator: Emulator, caplog: pytest.LogCaptureFixture) -> None:

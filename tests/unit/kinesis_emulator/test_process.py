@@ -21,7 +21,7 @@ from kinesis_emulator import Emulator, EmulatorProcess, Settings
 from kinesis_emulator.cli import main
 from kinesis_emulator.facts import fact
 from kinesis_emulator.settings import LATENCIES
-from support.waiting import PATIENCE_S
+from support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.tests
 TIMES = (
@@ -235,6 +235,19 @@ def test_a_child_elsewhere() -> None:
         client.request("OPTIONS", "/", headers={"Origin": "http://localhost:3000"})
         assert client.getresponse().getheader("Access-Control-Allow-Origin") == "http://localhost:3000"
         client.close()
+
+
+def test_the_log_of_a_child() -> None:
+    """A program sees what its child has logged, such as why it refused a client."""
+    with EmulatorProcess() as emulator:
+        assert emulator.log() == ""
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", emulator.port), timeout=PATIENCE_S) as client:
+                client.sendall(b"\x16\x03\x01")
+                client.shutdown(socket.SHUT_WR)
+                assert client.recv(1024)
+        wait_until(lambda: emulator.log().count("TLS on a plain port.") == 2)
+    assert emulator.log() == ""
 
 
 def test_the_fixture_comes_with_the_package(

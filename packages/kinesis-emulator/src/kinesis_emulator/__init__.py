@@ -7,6 +7,7 @@ from kinesis_emulator.faults import EventFault, Fault, FaultScript, RandomFaults
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.process import EmulatorProcess
 from kinesis_emulator.requests import Request
+from kinesis_emulator.server import OpenConnection
 from kinesis_emulator.service import Calls
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
@@ -25,6 +26,7 @@ __all__ = [
     "FaultScript",
     "Limits",
     "ManualClock",
+    "OpenConnection",
     "RandomFaults",
     "Request",
     "Settings",

@@ -16,7 +16,7 @@ from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.exchange import Exchange
 from kinesis_emulator.folder import Folder
 from kinesis_emulator.operations import OPERATIONS
-from kinesis_emulator.server import HttpServer, protocols
+from kinesis_emulator.server import HttpServer, OpenConnection, protocols
 from kinesis_emulator.service import Calls, Service
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
@@ -52,6 +52,7 @@ class Emulator:
         tls: Whether the port speaks TLS, with a certificate that is made now by the package cryptography, which the extra `tls`
             brings; or the files of your own certificate and its key, in PEM.
         cors: The origins of the web pages that may call, such as `http://localhost:3000`; `*` allows all.
+        http2: Whether it speaks HTTP/2. Otherwise a client with TLS is offered HTTP/1.1 only.
 
     Attributes:
         port: The port on which it listens.
@@ -75,6 +76,7 @@ class Emulator:
         host: str = HOST,
         tls: bool | tuple[str | Path, str | Path] = False,
         cors: Collection[str] = (),
+        http2: bool = True,
     ) -> None:
         self.settings = Settings() if settings is None else settings
         self._clock = clock if isinstance(clock, ManualClock) else ShiftedClock(clock)
@@ -89,10 +91,12 @@ class Emulator:
                 self._service.response,
                 partial(control.respond, self),
                 self._clock,
-                self.settings.region,
+                self.settings,
                 cors,
             )
-            self._server = HttpServer(host, port, exchange, self._context(host, tls))
+            self._server = HttpServer(
+                host, port, exchange, self._context(host, tls, protocols(http2)), http2=http2
+            )
         except (OSError, ValueError):
             if folder is not None:
                 folder.close()
@@ -328,7 +332,13 @@ class Emulator:
                 if subscription.is_open
             ]
 
-    def _context(self, host: str, tls: bool | tuple[str | Path, str | Path]) -> ssl.SSLContext | None:
+    def connections(self) -> list[OpenConnection]:
+        """Return the open connections of clients that have begun to speak, in the order in which they came."""
+        return self._server.connections()
+
+    def _context(
+        self, host: str, tls: bool | tuple[str | Path, str | Path], offered: list[str]
+    ) -> ssl.SSLContext | None:
         """Return what a port with TLS needs, and set `certificate`."""
         if not tls:
             return None
@@ -337,8 +347,8 @@ class Emulator:
         if isinstance(tls, tuple):
             certificate, key = map(Path, tls)
             self.certificate = certificate
-            return given_certificate(certificate, key, protocols())
-        self._made_certificate = MadeCertificate(host, protocols())
+            return given_certificate(certificate, key, offered)
+        self._made_certificate = MadeCertificate(host, offered)
         self.certificate = self._made_certificate.authority
         return self._made_certificate.context
 

@@ -28,5 +28,13 @@ def end_after(connection: socket.socket, last: bytes = b"") -> None:
         if last:
             plain.sendall(connection, last)
         plain.shutdown(connection, socket.SHUT_WR)
+    await_close(connection)
+
+
+def await_close(connection: socket.socket) -> None:
+    """Wait until the client closes the connection."""
+    plain = socket.socket
+    with suppress(OSError):
+        plain.settimeout(connection, _LEAVE_S)
         while plain.recv(connection, 65_536):
             pass

@@ -14,6 +14,7 @@ from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import Fault
 from kinesis_emulator.requests import HttpVersion, Request
 from kinesis_emulator.service import EventStream, Response, error_response
+from kinesis_emulator.settings import Settings
 from kinesis_emulator.version import __version__
 from kinesis_emulator.wire_formats import EVENTS, BodyFormat, find_format
 
@@ -68,7 +69,7 @@ class Exchange:
         respond: Carries out a call of Kinesis.
         control: Carries out a command of tests.
         clock: The emulator's clock.
-        default_region: The region of unsigned calls.
+        settings: They have the region of unsigned calls, and say how broken calls of HTTP/2 end.
         origins: The origins of the web pages whose calls browsers may make; `*` allows all.
     """
 
@@ -77,13 +78,13 @@ class Exchange:
         respond: Respond,
         control: Control,
         clock: Callable[[], float],
-        default_region: str,
+        settings: Settings,
         origins: Collection[str] = (),
     ) -> None:
         self._respond = respond
         self._control = control
         self._clock = clock
-        self._default_region = default_region
+        self.settings = settings
         self._origins = frozenset(origins)
 
     def response(self, request: HttpRequest) -> HttpResponse:
@@ -108,7 +109,7 @@ class Exchange:
 
     def _call(self, request: HttpRequest, wire_format: BodyFormat) -> Response:
         try:
-            call = parse_call(request, wire_format, self._default_region)
+            call = parse_call(request, wire_format, self.settings.region)
         except AwsError as error:
             return error_response(error)
         return self._respond(call)

@@ -33,12 +33,17 @@ class Http1Connection:
     """
     One client's connection.
 
+    Attributes:
+        calls: How many requests it has had.
+
     Args:
         connection: The socket.
         reader: What reads from it.
         exchange: Makes the responses.
         has_left: Returns whether the client has closed the connection, and takes nothing from *reader*.
     """
+
+    protocol = "HTTP/1.1"
 
     def __init__(
         self,
@@ -51,6 +56,7 @@ class Http1Connection:
         self._reader = reader
         self._exchange = exchange
         self._has_left = has_left
+        self.calls = 0
 
     def serve(self) -> bool:
         """Serve requests until the connection must be closed. Return whether the client continues in HTTP/2 after its first line."""
@@ -66,6 +72,7 @@ class Http1Connection:
 
     def _serve_one(self, line: str, headers: dict[str, str]) -> bool:
         """Serve one request. Return False when the connection must be closed."""
+        self.calls += 1
         method, path, version = [*line.split(" "), "", ""][:3]
         try:
             body = self._read_body(headers)

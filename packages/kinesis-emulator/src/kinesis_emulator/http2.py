@@ -30,7 +30,7 @@ import h2.exceptions
 import h2.settings
 from hyperframe.frame import Frame, GoAwayFrame
 
-from kinesis_emulator.endings import end_after, reset
+from kinesis_emulator.endings import await_close, end_after, reset
 from kinesis_emulator.events import log_refusal
 from kinesis_emulator.exchange import (
     MAX_BODY_BYTES,
@@ -111,11 +111,16 @@ class Http2Connection:
     """
     One client's connection.
 
+    Attributes:
+        calls: How many requests it has had.
+
     Args:
         connection: The socket.
         client: The client's address, for the log.
         exchange: Makes the responses.
     """
+
+    protocol = "HTTP/2"
 
     def __init__(self, connection: socket.socket, client: str, exchange: Exchange) -> None:
         self._connection = connection
@@ -135,6 +140,7 @@ class Http2Connection:
         self._is_leaving = False
         """Whether the client begins no more calls."""
         self._is_over = False
+        self.calls = 0
         self._workers = _Workers()
         self._selector = selectors.DefaultSelector()
         self._wake_receiver, self._wake_sender = socket.socketpair()
@@ -278,6 +284,7 @@ class Http2Connection:
     def _call(self, stream: _Stream, refusal: HttpResponse | None = None) -> None:
         """Let another thread carry out the call, or send its *refusal*."""
         stream.is_called = True
+        self.calls += 1
         self._workers.run(_Call(self, self._exchange, stream, refusal).carry_out)
 
     # The connection's thread: what goes out
@@ -290,7 +297,7 @@ class Http2Connection:
         """Take what the windows allow from the streams, in turns, and let those end that have nothing left."""
         self._collect()
         for stream in list(self._sending.values()):
-            if self._out_bytes >= _UNSENT_BYTES or self._batch:
+            if self._out_bytes >= _UNSENT_BYTES or self._batch or self._is_over:
                 return
             del self._sending[stream.id]
             self._take_turn(stream)
@@ -400,11 +407,26 @@ class Http2Connection:
             self._state.reset_stream(stream.id, h2.errors.ErrorCodes.NO_ERROR)
 
     def break_off(self, stream: _Stream) -> None:
-        """Reset the stream after what is unsent of it. Other calls of the connection go on."""
+        """End the stream after what is unsent of it, as `Settings.broken_http2` says."""
         if not stream.gone:
-            code = h2.errors.ErrorCodes.INTERNAL_ERROR
-            stream.at_end = partial(self._state.reset_stream, stream.id, code)
+            endings: dict[str, Callable[[], None]] = {
+                "stream": partial(self._state.reset_stream, stream.id, h2.errors.ErrorCodes.INTERNAL_ERROR),
+                "goaway": self._go_away,
+                "connection": self._leave,
+            }
+            stream.at_end = endings[self._exchange.settings.broken_http2]
             self._sending[stream.id] = stream
+
+    def _go_away(self) -> None:
+        """End the connection with GOAWAY, and wait until the client has closed it."""
+        self._is_over = True
+        self._state.close_connection()
+        self._flush()
+        await_close(self._connection)
+
+    def _leave(self) -> None:
+        """Close the connection, and send nothing that says so."""
+        self._is_over = True
 
     def cut(self) -> None:
         """Close the connection with a TCP RST."""

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import IO
 
 from kinesis_emulator import client_settings
 from kinesis_emulator.addresses import HOST
@@ -111,6 +112,7 @@ class EmulatorProcess:
             *(f"--{name}={value}" for name, value in options.items() if value is not None),
         ]
         self._child: subprocess.Popen[str] | None = None
+        self._errors: IO[str] | None = None
         self.region = region
         self.endpoint_url = ""
         """Set by `start`."""
@@ -139,25 +141,33 @@ class EmulatorProcess:
         """
         # Errors go to a file, because a pipe would fill up unread. The child has its own session, so that Ctrl-C
         # reaches only the program, which can finish while the emulator still runs.
-        with tempfile.TemporaryFile("w+") as errors:
-            child = subprocess.Popen(  # noqa: S603 - our own module
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-            )
-            line = child.stdout.readline() if child.stdout else ""
-            if not line.startswith(READY):
-                child.communicate()
-                errors.seek(0)
-                raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors.read()).strip()}")
-            url = line.removeprefix(READY).strip()
-            if url.startswith("https:") and child.stdout:
-                self.certificate = Path(child.stdout.readline().removeprefix(TRUST).strip())
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - `stop` closes it
+        child = subprocess.Popen(  # noqa: S603 - our own module
+            self._command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            start_new_session=True,
+        )
+        line = child.stdout.readline() if child.stdout else ""
+        if not line.startswith(READY):
+            child.communicate()
+            errors = self.log()
+            self._errors.close()
+            raise RuntimeError(f"The Kinesis emulator did not start: {(line + errors).strip()}")
+        url = line.removeprefix(READY).strip()
+        if url.startswith("https:") and child.stdout:
+            self.certificate = Path(child.stdout.readline().removeprefix(TRUST).strip())
         self._child = child
         self.endpoint_url = url
+
+    def log(self) -> str:
+        """Return what the child has logged until now, such as why it has refused a connection. After `stop` it is gone."""
+        if self._errors is None or self._errors.closed:
+            return ""
+        number = self._errors.fileno()  # the child's place in the file must not move
+        return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
 
     def stop(self) -> None:
         """End the child, by force if it has not ended after 5 seconds."""
@@ -168,6 +178,8 @@ class EmulatorProcess:
         except subprocess.TimeoutExpired:
             child.kill()
             child.communicate()
+        if self._errors is not None:
+            self._errors.close()
 
     def _running(self) -> subprocess.Popen[str]:
         if self._child is None:

@@ -6,8 +6,10 @@ import socket
 import socketserver
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BufferedReader
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from kinesis_emulator.addresses import resolve
@@ -18,6 +20,8 @@ from kinesis_emulator.http1 import Http1Connection
 
 if TYPE_CHECKING:
     import ssl
+
+    from kinesis_emulator.http2 import Http2Connection
 
 HANDSHAKE_S = 60.0
 """How long a client may take for the handshake of TLS."""
@@ -33,13 +37,39 @@ _NO_HANDSHAKE = (
 )
 _TLS_ON_PLAIN = "TLS on a plain port. Use http://, or start the emulator with --tls."
 _NO_H2 = 'HTTP/2, which needs the package h2: pip install "kinesis-emulator[http2]".'
+_NOT_SPOKEN = "HTTP/2, which this emulator was told not to speak."
+
+
+@dataclass(frozen=True)
+class OpenConnection:
+    """
+    A connection of a client that is open.
+
+    Attributes:
+        number: The number of the connection; a later one has a higher number.
+        protocol: The version of HTTP, `HTTP/1.1` or `HTTP/2`.
+        calls: How many requests it has had.
+    """
+
+    number: int
+    protocol: str
+    calls: int
+
+
+@dataclass
+class _Served:
+    """A connection, the thread that serves it, and what it speaks, once that is known."""
+
+    number: int
+    thread: threading.Thread
+    by: Http1Connection | Http2Connection | None = None
 
 
 class HttpServer(socketserver.ThreadingTCPServer):
     """
     Listens on *host*, and sends the response of *exchange* for each request.
 
-    With *tls* all connections are encrypted.
+    With *tls* all connections are encrypted. Without *http2* clients of HTTP/2 are refused.
 
     Raises:
         OSError: Nothing can listen there.
@@ -49,13 +79,23 @@ class HttpServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, host: str, port: int, exchange: Exchange, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        exchange: Exchange,
+        tls: ssl.SSLContext | None = None,
+        *,
+        http2: bool = True,
+    ) -> None:
         self.address_family, address = resolve(host, port)
         super().__init__(address, _Connection)
         self.exchange = exchange
         self.tls = tls
+        self.http2 = http2
         self._lock = threading.Lock()
-        self._connections: dict[socket.socket, threading.Thread] = {}
+        self._numbers = count(1)
+        self._connections: dict[socket.socket, _Served] = {}
         self._acceptor = threading.Thread(
             target=self.serve_forever, args=(0.02,), name="kinesis-emulator", daemon=True
         )
@@ -86,8 +126,20 @@ class HttpServer(socketserver.ThreadingTCPServer):
             except OSError:
                 continue  # the client has closed it
         wake()
-        for thread in connections.values():
-            thread.join(timeout=5)
+        for one in connections.values():
+            one.thread.join(timeout=5)
+
+    def connections(self) -> list[OpenConnection]:
+        with self._lock:
+            served = [*self._connections.values()]
+        return [
+            OpenConnection(one.number, one.by.protocol, one.by.calls) for one in served if one.by is not None
+        ]
+
+    def note(self, connection: socket.socket, by: Http1Connection | Http2Connection) -> None:
+        """Take note of what serves a connection from now on."""
+        with self._lock:
+            self._connections[connection].by = by
 
     def get_request(self) -> tuple[Any, Any]:
         connection, client = super().get_request()
@@ -101,7 +153,7 @@ class HttpServer(socketserver.ThreadingTCPServer):
             target=self.process_request_thread, args=(request, client_address), daemon=True
         )
         with self._lock:
-            self._connections[request] = thread
+            self._connections[request] = _Served(next(self._numbers), thread)
         thread.start()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - as in the base class
@@ -157,19 +209,24 @@ class _Connection(socketserver.StreamRequestHandler):
             self._continue_in_http2()
 
     def _http1(self, has_left: Callable[[], bool]) -> Http1Connection:
-        return Http1Connection(self.connection, self.rfile, self.server.exchange, has_left)
+        made = Http1Connection(self.connection, self.rfile, self.server.exchange, has_left)
+        self.server.note(self.connection, made)
+        return made
 
     def _continue_in_http2(self) -> None:
         """Serve a client whose first line was that of HTTP/2."""
-        if HAS_HTTP2:
+        if protocols(self.server.http2)[0] == "h2":
             self._serve_http2(_HTTP2_HEAD + self._read_ahead())
-        else:
-            self._refuse(_NO_H2, http2_refusal(_NO_H2))
+            return
+        reason = _NO_H2 if self.server.http2 else _NOT_SPOKEN
+        self._refuse(reason, http2_refusal(reason))
 
     def _serve_http2(self, received: bytes) -> None:
         from kinesis_emulator.http2 import Http2Connection  # it takes time, and h2 may not be there
 
-        Http2Connection(self.connection, self._client, self.server.exchange).serve(received)
+        made = Http2Connection(self.connection, self._client, self.server.exchange)
+        self.server.note(self.connection, made)
+        made.serve(received)
 
     def _read_ahead(self) -> bytes:
         """Return what was read from the connection and is not used yet."""
@@ -214,9 +271,9 @@ def _shown(address: Any) -> str:
     return f"{address[0]}:{address[1]}"
 
 
-def protocols() -> list[str]:
-    """Return what a port with TLS offers its clients, by the names of ALPN."""
-    return ["h2", "http/1.1"] if HAS_HTTP2 else ["http/1.1"]
+def protocols(http2: bool) -> list[str]:
+    """Return what a port with TLS offers its clients, by the names of ALPN. HTTP/2 must be wanted, and needs its package."""
+    return ["h2", "http/1.1"] if http2 and HAS_HTTP2 else ["http/1.1"]
 
 
 def http1_refusal(reason: str) -> bytes:

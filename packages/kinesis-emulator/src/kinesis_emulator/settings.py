@@ -61,6 +61,12 @@ class Settings:
     """Whether `DryRun` is supported. A server from before September 2026 ignores it and carries the call out."""
     fault: Callable[[Request], Fault | None] | None = None
     """Called before each call, by several threads at once: a function, a `FaultScript` or `RandomFaults`."""
+    broken_http2: Literal["stream", "goaway", "connection"] = "stream"
+    """
+    How a call of HTTP/2 ends that a fault breaks off: its stream is reset, or the connection ends with GOAWAY, or at once.
+
+    A front that has lost the server behind it does the first, a server that stops does the others.
+    """
     hide_children_s: float = 0.0
     """For this time after a split or merge ListShards and DescribeStream leave the children out."""
     trimmed_start: Literal["oldest_record", "empty_pages"] = "oldest_record"

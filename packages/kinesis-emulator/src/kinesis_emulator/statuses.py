@@ -52,6 +52,11 @@ def status_of(stream: StoredStream, now_ms: int) -> StreamStatus:
     return "ACTIVE"
 
 
+def is_creating(stream: StoredStream, now_ms: int) -> bool:
+    """Return whether the shards of *stream* are still being made, also if it is DELETING."""
+    return stream.passing == "CREATING" and _lasts(stream, stream.passing_ms, now_ms)
+
+
 def _lasts(stream: StoredStream, for_ms: int, now_ms: int) -> bool:
     """Return whether *for_ms* since the begin of the status are not over. The clock may be set back before the begin."""
     return 0 <= now_ms - stream.since_ms < for_ms

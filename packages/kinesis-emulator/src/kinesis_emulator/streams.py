@@ -9,7 +9,7 @@ from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.quotas import check_creation
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
-from kinesis_emulator.statuses import status_of
+from kinesis_emulator.statuses import is_creating, status_of
 from kinesis_emulator.store import DistributionStrategy, StoredStream
 from kinesis_emulator.tags import new_tags, read_tags
 
@@ -118,8 +118,8 @@ def describe_stream_summary(service: Service, request: Request) -> dict[str, Any
 
 
 def _is_creating(service: Service, stream: StoredStream) -> bool:
-    """Return whether a description of *stream* shows no shards."""
-    return status_of(stream, service.now_ms()) == "CREATING"
+    """Return whether a description of *stream* shows no shards. It may be deleted meanwhile."""
+    return is_creating(stream, service.now_ms())
 
 
 def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:

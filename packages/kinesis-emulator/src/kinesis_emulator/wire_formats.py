@@ -39,7 +39,7 @@ class BodyFormat:
             AwsError: SerializationException, if the body is malformed.
         """
         try:
-            params = self._decode(body) if body else {}
+            params = self._decode(body)
         except (ValueError, RecursionError) as error:
             raise AwsError("SerializationException", f"The body is malformed: {error}.") from error
         if not isinstance(params, dict):

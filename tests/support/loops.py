@@ -27,6 +27,7 @@ FOLDERS = {
     "bench": "tests",
     "cli": "tests",
     "aws": "tests",
+    "conformance": "tests",
     "consumer": "tests",
     "contract": "tests",
     "credentials": "tests",

@@ -1,0 +1,66 @@
+"""Our emulator against the scenarios of tools/conformance, which come from AWS's documentation and from tests that ran on AWS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from kinesis_emulator import EmulatorProcess
+from tools.conformance.calls import Endpoint
+from tools.conformance.running import Runner, moved_by
+from tools.conformance.scenarios import HERE, Scenario, load
+
+SCENARIOS = load()
+KNOWN: dict[str, str] = json.loads((HERE / "known_differences.json").read_text(encoding="utf-8"))
+"""Scenarios that our emulator does not pass, each with the reason. The page `faithful` shows them."""
+STATUS_S = 60.0
+"""Long enough for a machine that stands still. Only the runner lets this time pass."""
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[Runner]:
+    """Yield a runner for an emulator with AWS's limits, whose clock the runner moves on."""
+    with EmulatorProcess(
+        unlimited=False,
+        creating_s=STATUS_S,
+        updating_s=STATUS_S,
+        deleting_s=STATUS_S,
+        consumer_creating_s=STATUS_S,
+        consumer_deleting_s=STATUS_S,
+    ) as emulator:
+        yield Runner(
+            Endpoint(emulator.endpoint_url),
+            moved_by(f"{emulator.endpoint_url}/_control/advance", STATUS_S + 1),
+        )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))
+def test_scenario(runner: Runner, scenario: Scenario) -> None:
+    """The emulator does what the scenario says. A known difference must be one, so that a repaired one is noticed."""
+    difference = runner.run(scenario).difference
+    if scenario.name in KNOWN:
+        assert difference, "It passes now: remove it from known_differences.json."
+    else:
+        assert difference == "", scenario.sources
+
+
+def test_known_differences_exist() -> None:
+    """Each known difference is one of a scenario."""
+    assert KNOWN.keys() <= {scenario.name for scenario in SCENARIOS}
+
+
+def test_all_operations() -> None:
+    """There is a scenario for the answer of every operation of streams and consumers, and one for an error of it."""
+    answered = {one.step.call for one in SCENARIOS if "error" not in one.step.expect}
+    answered |= {step.call for one in SCENARIOS for step in one.before}
+    refused = {one.step.call for one in SCENARIOS if "error" in one.step.expect}
+    assert _operations() - answered == {"UpdateAccountSettings", "UpdateStreamWarmThroughput"}
+    assert _operations() - refused == {"DescribeAccountSettings", "DescribeLimits"}
+
+
+def _operations() -> set[str]:
+    from kinesis_emulator.operations import OPERATIONS
+
+    return set(OPERATIONS)

@@ -1,0 +1,56 @@
+"""
+Measures a server of Kinesis by all scenarios.
+
+    python -m tools.conformance http://127.0.0.1:4567
+    python -m tools.conformance http://127.0.0.1:4567 --only tags- --name moto --version 5.2.5 --write results/moto.json
+
+It prints a line for each scenario that differs, and their number. Its status is 0 even then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.conformance.calls import Endpoint
+from tools.conformance.results import Results
+from tools.conformance.running import REAL, Result, Runner, moved_by
+from tools.conformance.scenarios import load
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser("python -m tools.conformance", description=__doc__.splitlines()[1])
+    parser.add_argument("url", help="the endpoint")
+    parser.add_argument("--region", default="us-east-1")
+    parser.add_argument(
+        "--only", default="", help="a regular expression: only scenarios whose names have a match"
+    )
+    parser.add_argument(
+        "--advance", metavar="URL", help="where a POST of {seconds} moves the server's clock on"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="scenarios at the same time")
+    parser.add_argument("--name", default="server")
+    parser.add_argument("--version", default="")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the results as JSON")
+    given = parser.parse_args(arguments)
+    clock = moved_by(given.advance, 61) if given.advance else REAL
+    runner = Runner(Endpoint(given.url, given.region), clock)
+    chosen = [one for one in load() if re.search(given.only, one.name)]
+    results: list[Result] = []
+    with ThreadPoolExecutor(given.workers) as pool:
+        for result in pool.map(runner.run, chosen):
+            results.append(result)
+            if result.difference:
+                print(f"{result.name}: {result.difference}", flush=True)  # noqa: T201 - a command
+    passed = sum(not one.difference for one in results)
+    print(f"{passed} of {len(results)} scenarios passed")  # noqa: T201
+    if given.write:
+        Results.of(given.name, given.version, results).write(given.write)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

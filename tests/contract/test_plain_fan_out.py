@@ -22,6 +22,7 @@ from kinesis_core.errors import ResourceInUseError
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import Emulator, Limits, Settings
 from support.streams import tags_of_consumer
+from support.waiting import wait_until
 
 STREAM = "orders"
 
@@ -54,7 +55,7 @@ def test_the_same_records_as_by_polling(emulator: Emulator) -> None:
         emulator.calls.clear()
         assert everything(stream) == polled
     assert emulator.calls.count("SubscribeToShard") == 2
-    assert emulator.subscriptions(STREAM) == []
+    wait_until(lambda: not emulator.subscriptions(STREAM), lambda: f"open: {emulator.subscriptions(STREAM)}")
 
 
 def test_tags_of_a_new_consumer(emulator: Emulator) -> None:

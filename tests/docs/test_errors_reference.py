@@ -14,6 +14,7 @@ from docs.generate_errors import PACKAGES, errors_of, explain
 
 ERRORS = [error for package in PACKAGES for error in errors_of(package)]
 INTERNAL = {
+    "BadMemberError": "the control endpoint of the emulator answers with it",
     "BadUrlError": "who makes a client turns it into an error that names the setting",
     "BadValueError": "the option tables turn it into an OptionError",
     "CutConnectionError": "the emulator closes the connection",

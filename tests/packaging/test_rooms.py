@@ -202,7 +202,7 @@ def test_one_room_reads_shards() -> None:
     checks_permissions, delegates, serves = (
         "kinesis_cli.checkup",
         "kinesis_consumer.opening",
-        "kinesis_emulator.emulator",
+        "kinesis_emulator.operations",
     )
     assert callers == {"kinesis_core.aws", "kinesis_core.shards", checks_permissions, delegates, serves}
 

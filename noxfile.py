@@ -12,6 +12,7 @@ The list of all checks. It needs Python, and Java 17 for everything with Spark. 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -196,6 +197,7 @@ def tests(session: nox.Session) -> None:
     """Run the tests that prove the promises, on the newest Spark; arguments after -- go to pytest."""
     _require_java(session)
     _install(session, "test", "demo", "bench", native=True)
+    _quick_jvms(session)
     _pytest(
         session, *(session.posargs or ["tests", "-m", "(unit or tests) and not witness"]), env=FEW_EXAMPLES
     )
@@ -206,6 +208,7 @@ def slow(session: nox.Session) -> None:
     """Run the tests that only the loop `everything` has, on the newest Spark, and property tests with all their examples."""
     _require_java(session)
     _install(session, "test", "demo", "bench", native=True)
+    _quick_jvms(session)
     _pytest(
         session,
         *(session.posargs or ["tests", "-m", "everything and not pasted and not connect and not yarn"]),
@@ -336,6 +339,7 @@ def connect(session: nox.Session, spark: str) -> None:
     only_this = (f"pyspark-client~={spark}.0", "pandas<3")
     session.run("uv", "pip", "install", "--quiet", f"--python={python}", *only_this, external=True)
     session.env["CONNECT_CLIENT"] = python
+    _quick_jvms(session)
     _pytest(session, *(session.posargs or ["tests/connect"]))
 
 
@@ -346,6 +350,7 @@ def pipelines(session: nox.Session, spark: str) -> None:
     _require_java(session)
     _install(session, "test", spark=spark)
     session.install(*_pyspark(session, spark), f"pyspark[pipelines]~={spark}.0")
+    _quick_jvms(session)
     _pytest(session, *(session.posargs or ["tests/pipelines"]))
 
 
@@ -595,8 +600,15 @@ def _pytest(session: nox.Session, *arguments: str, env: dict[str, str] | None = 
     session.run("pytest", f"--junit-xml={RESULTS / name}.xml", *side_by_side, *arguments, env=env)
 
 
+def _quick_jvms(session: nox.Session) -> None:
+    """Let the JVMs that the tests of this session start share their classes; see `tools/spark_classes.py`."""
+    variables = session.run("python", "tools/spark_classes.py", silent=True, stderr=None)
+    session.env.update(json.loads(str(variables)))
+
+
 def _pytest_spark(session: nox.Session, spark: str) -> None:
     chosen = [] if spark == NEWEST_SPARK else ["-m", "all_sparks and not witness"]
+    _quick_jvms(session)
     _pytest(session, *(session.posargs or ["tests/spark"]), *chosen)
 
 

@@ -38,6 +38,7 @@ MAY_CONNECT = {
     # The servers, by default on the loopback interface, and the processes that run them for a test.
     "kinesis_emulator.addresses": {"socket"},
     "kinesis_emulator.endings": {"socket"},
+    "kinesis_emulator.health": {"http.client", "ssl"},
     "kinesis_emulator.http1": {"socket"},
     "kinesis_emulator.http2": {
         *("h2.config", "h2.connection", "h2.errors", "h2.events", "h2.exceptions", "h2.settings"),

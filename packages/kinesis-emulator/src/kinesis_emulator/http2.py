@@ -21,6 +21,7 @@ from contextlib import closing, suppress
 from functools import partial
 from itertools import chain
 from queue import SimpleQueue
+from typing import Any
 
 import h2.config
 import h2.connection
@@ -28,7 +29,6 @@ import h2.errors
 import h2.events
 import h2.exceptions
 import h2.settings
-from hyperframe.frame import Frame, GoAwayFrame
 
 from kinesis_emulator.endings import await_close, end_after, reset
 from kinesis_emulator.events import log_refusal
@@ -67,7 +67,7 @@ class _State(h2.connection.H2Connection):
     does so with each subscription. h2 sends nothing any more after a GOAWAY.
     """
 
-    def _receive_goaway_frame(self, frame: GoAwayFrame) -> tuple[list[Frame], list[h2.events.Event]]:
+    def _receive_goaway_frame(self, frame: Any) -> tuple[list[Any], list[h2.events.Event]]:
         if frame.error_code != h2.errors.ErrorCodes.NO_ERROR:
             return super()._receive_goaway_frame(frame)
         event = h2.events.ConnectionTerminated()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
-import shutil
-import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
 
-from support.witness import WitnessUnavailableError
+from support.installs import locked, make, require_tools, run
 
 SOURCES = Path(__file__).parent / "java"
 CACHE = Path(__file__).parents[2] / ".nox" / "java"
@@ -46,20 +42,15 @@ class JavaProgram:
         Raises:
             WitnessUnavailableError: A tool is not installed, or Maven could not fetch the library.
         """
-        self._require("java")
+        require_tools(self.name, "java")
         libraries = self.cache / self.name
         classes = self.cache / f"{self.name}-program-{self._hash_sources()}"
         if not classes.exists():  # compiled last, so the rest is there
-            self._require("javac", "mvn")
-            with _locked(self.cache / f"{self.name}.lock"):
-                _make(libraries, self._fetch)
-                _make(classes, lambda made: self._compile(made, libraries))
+            require_tools(self.name, "javac", "mvn")
+            with locked(self.cache / f"{self.name}.lock"):
+                make(libraries, self._fetch)
+                make(classes, lambda made: self._compile(made, libraries))
         return Installed(classes, libraries)
-
-    def _require(self, *tools: str) -> None:
-        for tool in tools:
-            if shutil.which(tool) is None:
-                raise WitnessUnavailableError(f"{self.name} needs {tool}, which is not installed.")
 
     def _hash_sources(self) -> str:
         found = hashlib.sha256()
@@ -77,7 +68,7 @@ class JavaProgram:
             *("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={made}"),
             *(f"-Dwanted.{name}={value}" for name, value in names.items()),
         ]
-        _run(command, f"Maven could not fetch {self.name}", _FETCH_S)
+        run(command, f"Maven could not fetch {self.name}", _FETCH_S)
 
     def _compile(self, made: Path, libraries: Path) -> None:
         command: list[str | Path] = [
@@ -89,7 +80,7 @@ class JavaProgram:
             f"{libraries}/*",
             *self._sources(),
         ]
-        _run(command, f"javac could not compile the program for {self.name}", _COMPILE_S)
+        run(command, f"javac could not compile the program for {self.name}", _COMPILE_S)
         with zipfile.ZipFile(made / _JAR, "w") as jar:
             for path in sorted(made.rglob("*.class")):
                 jar.write(path, path.relative_to(made))
@@ -113,7 +104,7 @@ class Installed:
 
     def record(self, run: Callable[[Path], None]) -> None:
         """Make that archive, if it was not made yet. *run* lets a JVM write it into a file."""
-        with _locked(self.classes.with_name(f"{self.classes.name}.lock")):
+        with locked(self.classes.with_name(f"{self.classes.name}.lock")):
             if not self.loaded.exists():
                 with tempfile.TemporaryDirectory(dir=self.classes.parent) as temporary:
                     made = Path(temporary) / self.loaded.name
@@ -122,40 +113,12 @@ class Installed:
 
 
 _KCL = ("software.amazon.kinesis", "amazon-kinesis-client")
-KCL_2 = JavaProgram(*_KCL, "2.7.2", ("kcl",))
-KCL_3 = JavaProgram(*_KCL, "3.5.1", ("kcl", "kcl_3"))
+KCL_2 = JavaProgram(*_KCL, "2.7.2", ("json", "kcl"))
+KCL_3 = JavaProgram(*_KCL, "3.5.1", ("json", "kcl", "kcl_3"))
+SDK = JavaProgram("software.amazon.awssdk", "kinesis", "2.57.8", ("json", "sdk"))
 TABLES = JavaProgram("com.amazonaws", "DynamoDBLocal", "2.6.1", ("tables",))
 
 
 def hadoop(version: str) -> JavaProgram:
     """Return HDFS and YARN of a version of Hadoop."""
     return JavaProgram("org.apache.hadoop", "hadoop-client-minicluster", version, ("hadoop",))
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold the lock of other processes that install the same."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _make(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder that appears when it is complete."""
-    if folder.exists():
-        return
-    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-        made = Path(temporary) / folder.name
-        made.mkdir()
-        fill(made)
-        made.rename(folder)
-
-
-def _run(command: Sequence[str | Path], failure: str, timeout_s: float) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise WitnessUnavailableError(f"{failure} within {timeout_s:.0f} s.") from error
-    if done.returncode:
-        raise WitnessUnavailableError(f"{failure}: {(done.stdout + done.stderr).strip()[-2000:]}")

@@ -145,6 +145,7 @@ GENERATORS = (
     "docs.generate_columns",
     "docs.generate_errors",
     "docs.generate_commands",
+    "docs.generate_sdks",
 )
 """They write pages of the reference, from declarations in the code."""
 RESULTS = ROOT / ".nox" / "results"
@@ -211,7 +212,10 @@ def slow(session: nox.Session) -> None:
     _quick_jvms(session)
     _pytest(
         session,
-        *(session.posargs or ["tests", "-m", "everything and not pasted and not connect and not yarn"]),
+        *(
+            session.posargs
+            or ["tests", "-m", "everything and not pasted and not connect and not yarn and not sdks"]
+        ),
     )
 
 
@@ -324,6 +328,14 @@ def fuzz(session: nox.Session) -> None:
             limits = (f"-max_total_time={seconds}", "-rss_limit_mb=1500", "-max_len=20000", "-verbosity=0")
             kept_input = f"-artifact_prefix={kept}/{path.stem}-"  # where an input that fails goes
             session.run(str(program), "-print_final_stats=1", *limits, kept_input, str(found), external=True)
+
+
+@nox.session
+def sdks(session: nox.Session) -> None:
+    """Let the SDKs of AWS in Java, JavaScript, Go, Rust and Python make all calls to the local Kinesis."""
+    session.install(*_editable("kinesis-credentials", "kinesis-core", "kinesis-emulator"), *_group("unit"))
+    session.install("cryptography>=42")  # the emulator's extra
+    _pytest(session, *(session.posargs or ["tests/sdks"]))
 
 
 @nox.session

@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EVERY_PAGE = pytest.mark.parametrize("name", ["options", "iam", "events", "errors", "columns", "commands"])
+EVERY_PAGE = pytest.mark.parametrize(
+    "name", ["options", "iam", "events", "errors", "columns", "commands", "sdks"]
+)
 CHANGES = {
     "options": ("10000", "20000"),
     "iam": ("kinesis:GetRecords", "kinesis:Get*"),
     "events": ("| `data.lost` | WARNING |", "| `data.lost` | INFO |"),
     "columns": ("| `partitionKey` | string | may be null |", "| `partitionKey` | string | never |"),
     "commands": ("| `--where` |  | Only", "| `--where` |  | All"),
+    "sdks": ("| `CreateStream` | yes |", "| `CreateStream` | no |"),
     "errors": ("The expired records stay lost.", "Set failOnDataLoss=false first."),
 }
 """A part of each page, and what somebody writes instead by hand."""

@@ -39,11 +39,12 @@ FOLDERS = {
     "connect": "everything",
     "kcl": "everything",
     "pipelines": "everything",
+    "sdks": "everything",
     "soak": "everything",
     "spark": "everything",
     "yarn": "everything",
 }
-NEED_MORE = ("connect", "pasted", "witness", "yarn")
+NEED_MORE = ("connect", "pasted", "sdks", "witness", "yarn")
 """Markers of tests that need more than Python and Java: their loop is `everything`, whatever that of their folder or function."""
 
 

@@ -55,6 +55,9 @@ class Http2Client:
 
     Attributes:
         trusted: The context of TLS; None for a plain connection.
+        frame_bytes: The largest frame that it takes.
+        window_bytes: How much of a stream the server may send before the client has read it.
+        buffer_bytes: How much the system keeps of what has come. A small buffer stops a server that sends much at once.
         holds: The streams whose bytes are not acknowledged.
         ended: The event with which the server ended the connection.
     """
@@ -62,6 +65,8 @@ class Http2Client:
     port: int
     trusted: ssl.SSLContext | None = None
     frame_bytes: int = 16_384
+    window_bytes: int = 65_535
+    buffer_bytes: int | None = None
     holds: set[int] = field(factory=set, init=False)
     ended: h2.events.ConnectionTerminated | None = field(default=None, init=False)
     answers: dict[int, Answer] = field(factory=dict, init=False)
@@ -69,15 +74,21 @@ class Http2Client:
     state: h2.connection.H2Connection = field(init=False)
 
     def __enter__(self) -> Http2Client:
-        self.socket = socket.create_connection((HOST, self.port), timeout=PATIENCE_S)
+        self.socket = socket.socket()
+        if self.buffer_bytes is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.buffer_bytes)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect((HOST, self.port))
         if self.trusted is not None:
             self.socket = self.trusted.wrap_socket(self.socket, server_hostname=HOST)
         config = h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
         self.state = h2.connection.H2Connection(config)
         codes = h2.settings.SettingCodes
         self.state.initiate_connection()
-        self.state.update_settings({codes.MAX_FRAME_SIZE: self.frame_bytes})
-        self.state.increment_flow_control_window(2**30)  # streams have their own windows, of 64 KiB
+        self.state.update_settings(
+            {codes.MAX_FRAME_SIZE: self.frame_bytes, codes.INITIAL_WINDOW_SIZE: self.window_bytes}
+        )
+        self.state.increment_flow_control_window(2**30)  # streams have their own windows
         self.flush()
         return self
 

@@ -256,9 +256,9 @@ def test_a_broken_call_ends_the_connection(
     emulator.settings.broken_http2 = "connection"
     with Http2Client(emulator.port) as other:
         stream = other.call("ListShards", StreamName=STREAM)
-        with pytest.raises(EOFError):
+        with pytest.raises((EOFError, ConnectionError)):  # a window update meets a closed connection
             other.answer(stream)
-        assert (other.answers[stream].body, other.answers[stream].is_over, other.ended) == (part, False, None)
+        assert (other.answers[stream].is_over, other.ended) == (False, None)
 
 
 def test_connections_are_shown(emulator: Emulator, http2: Http2Client, post: Callable[..., Any]) -> None:

@@ -204,10 +204,11 @@ def test_the_command_says_what_to_trust() -> None:
 
 
 def test_event_frames_are_whole(secure: Emulator) -> None:
-    """Large events of a subscription come whole through TLS."""
+    """Large events of a subscription come whole through TLS, also where the client is slower than the server."""
     for _ in range(3):
         secure.put("orders", bytes(1_000_000))
-    with Http2Client(secure.port, trusting(secure, "h2")) as http2:
+    slow = Http2Client(secure.port, trusting(secure, "h2"), window_bytes=2**24, buffer_bytes=4096)
+    with slow as http2:
         stream = http2.call(
             "SubscribeToShard",
             ConsumerARN=secure.register_consumer("orders", "one"),

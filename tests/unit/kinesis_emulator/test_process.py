@@ -45,9 +45,9 @@ def test_a_child_process_serves_its_streams(new_client: Callable[..., Any]) -> N
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
 
-def settings_of(emulator: EmulatorProcess) -> dict[str, Any]:
+def settings_of(port: int) -> dict[str, Any]:
     """Return the settings of a process, by its control endpoint."""
-    with closing(http.client.HTTPConnection("127.0.0.1", emulator.port, timeout=PATIENCE_S)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
         connection.request("POST", "/_control/settings", b"{}")
         shown: dict[str, Any] = json.loads(connection.getresponse().read())
         return shown
@@ -57,17 +57,37 @@ def test_a_child_has_the_times_that_it_is_given() -> None:
     """Each argument for a time sets the field of `Settings`; without arguments all have their defaults."""
     times: dict[str, Any] = {name: 10.5 + number for number, name in enumerate(TIMES)}
     with EmulatorProcess(**times) as emulator:
-        assert {name: settings_of(emulator)[name] for name in TIMES} == times
+        assert {name: settings_of(emulator.port)[name] for name in TIMES} == times
     with EmulatorProcess() as emulator:
-        assert {name: settings_of(emulator)[name] for name in TIMES} == {
+        assert {name: settings_of(emulator.port)[name] for name in TIMES} == {
             name: getattr(Settings(), name) for name in TIMES
         }
+
+
+def test_times_have_units() -> None:
+    """A time of the command is in milliseconds, seconds, minutes or hours; a number alone is in seconds."""
+    given = {
+        "creating": "500ms",
+        "settling": "1e-05",
+        "updating": "2m",
+        "deleting": "1.5s",
+        "consumer-creating": "1h",
+    }
+    options = [part for name, text in given.items() for part in (f"--{name}", text)]
+    command = [*COMMAND, "--port", "0", *options, "--readable-after-s", "3", "--signed-within", "5m"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        shown = settings_of(int(child.stdout.readline().rpartition(":")[2]))
+        child.terminate()
+        child.stdout.read()
+    assert [shown[f"{name.replace('-', '_')}_s"] for name in given] == [0.5, 1e-05, 120, 1.5, 3600]
+    assert (shown["readable_after_s"], shown["signed_within_s"]) == (3, 300)
 
 
 def test_a_child_has_the_times_of_aws() -> None:
     """With `like_aws` times are those of the facts, but those that are given."""
     with EmulatorProcess(like_aws=True, updating_s=0.25) as emulator:
-        shown = settings_of(emulator)
+        shown = settings_of(emulator.port)
     assert {name: shown[name] for name in LATENCIES} == {
         **{name: fact(name) for name in LATENCIES},
         "updating_s": 0.25,
@@ -181,9 +201,12 @@ def test_a_stream_that_was_kept(tmp_path: Path) -> None:
         (["--stream", "=4"], "is not NAME or NAME=SHARDS"),
         (["--stream", ":4"], "is not NAME or NAME=SHARDS"),
         (["--stream", "orders:=4"], "is not NAME or NAME=SHARDS"),
-        (["--readable-after-s", "soon"], "is not a time in seconds"),
-        (["--readable-after-s", "inf"], "is not a time in seconds"),
-        (["--signed-within-s", "-1"], "is not a time in seconds"),
+        (["--readable-after-s", "soon"], "'soon' is not a time, such as 500ms, 2.5s or 1m"),
+        (["--readable-after-s", "inf"], "is not a time"),
+        (["--readable-after", "9" * 400], "is not a time"),
+        (["--creating", "2d"], "is not a time"),
+        (["--creating", "s"], "is not a time"),
+        (["--signed-within-s", "-1"], "is not a time"),
     ],
 )
 def test_malformed_options_are_refused(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import re
 import signal
 import sys
 import threading
@@ -41,6 +43,7 @@ _TIMES = {
     "consumer-creating": "time for which a registered consumer is CREATING",
     "consumer-deleting": "time for which a deregistered consumer is DELETING",
 }
+_UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 _TIME_FIELDS = tuple(f"{name.replace('-', '_')}_s" for name in _TIMES)
 _OF_SETTINGS = ("region", "shard_capacity_records", "signed_within_s")
 """The options that are fields of `Settings`."""
@@ -216,15 +219,22 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
         metavar="S",
     )
     parser.add_argument(
+        "--signed-within",
         "--signed-within-s",
-        type=_seconds,
-        help="refuse calls whose signature date is further from the clock; AWS's value is 300; default: no check",
-        metavar="S",
+        type=_duration,
+        dest="signed_within_s",
+        help="refuse calls whose signature date is further from the clock; AWS's value is 5m; default: no check",
+        metavar="TIME",
     )
     for name, field in zip(_TIMES, _TIME_FIELDS, strict=True):
         default = getattr(Settings(), field)
         parser.add_argument(
-            f"--{name}-s", type=_seconds, help=f"{_TIMES[name]}; default: {default:g}", metavar="S"
+            f"--{name}",
+            f"--{name}-s",
+            type=_duration,
+            dest=field,
+            help=f"{_TIMES[name]}, such as 500ms, 2s or 1m; default: {default:g}s",
+            metavar="TIME",
         )
     parser.add_argument(
         "--like-aws",
@@ -256,8 +266,17 @@ def _number(kind: type[N], lowest: float, highest: float, what: str) -> Callable
 
 _port = _number(int, 0, 65535, "a port; use 0 to 65535")
 _count = _number(int, 1, sys.maxsize, "a number of records; use 1 or more")
-_seconds = _number(float, 0, sys.float_info.max, "a time in seconds, such as 2.5")
 _share = _number(float, 0, 1, "a share from 0 to 1, such as 0.2")
+
+
+def _duration(text: str) -> float:
+    """Return a time in seconds. A number without a unit is one of seconds."""
+    found = re.fullmatch(r"(.*?)(ms|s|m|h|)", text)
+    with suppress(ValueError):
+        seconds = float(found[1]) * _UNITS_S[found[2]] if found else math.nan
+        if 0 <= seconds < math.inf:
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is not a time, such as 500ms, 2.5s or 1m")
 
 
 def _stream(text: str) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import sys
@@ -11,14 +10,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from support.installs import locked, make, require_tools, run
+from support.installs import locked, npm_ci
 from support.java_programs import SDK
 from support.kcl.java_process import SMALL
 from support.paths import ROOT
 
 HERE = Path(__file__).parent
 CACHE = ROOT / ".nox" / "sdks"
-BUILD_S = 900.0
 
 
 @frozen
@@ -43,20 +41,9 @@ def _boto3() -> list[str]:
 
 def _node() -> list[str]:
     """Install the SDK in the cache, where the program is copied to: a module finds others only in the folders above its own."""
-    require_tools("The SDK for JavaScript", "node", "npm")
-    source = HERE / "node"
-    lock = (source / "package-lock.json").read_bytes()
-    folder = CACHE / f"node-{hashlib.sha256(lock).hexdigest()[:12]}"
-
-    def install(made: Path) -> None:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(source / name, made)
-        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        run(command, "npm could not install the SDK for JavaScript", BUILD_S, made)
-
+    folder = npm_ci("The SDK for JavaScript", HERE / "node", CACHE)
     with locked(CACHE / "node.lock"):
-        make(folder, install)
-        shutil.copy(source / "calls.mjs", folder)
+        shutil.copy(HERE / "node" / "calls.mjs", folder)
     return ["node", "--no-warnings", str(folder / "calls.mjs")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from support.witness import WitnessUnavailableError
+
+_NPM_S = 900.0
 
 
 def require_tools(what: str, *tools: str) -> None:
@@ -73,3 +76,28 @@ def run(
         raise WitnessUnavailableError(f"{failure} within {timeout_s:.0f} s.") from error
     if done.returncode:
         raise WitnessUnavailableError(f"{failure}: {(done.stdout + done.stderr).strip()[-2000:]}")
+
+
+def npm_ci(what: str, source: Path, cache: Path) -> Path:
+    """
+    Return a folder below *cache* with what the lock file in *source* pins, as `node_modules`. It is installed once per checkout.
+
+    No script of a package runs.
+
+    Raises:
+        WitnessUnavailableError: node or npm is not installed, or npm could not install *what*.
+    """
+    require_tools(what, "node", "npm")
+    names = ("package.json", "package-lock.json")
+    digest = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()
+    folder = cache / f"node-{digest[:12]}"
+
+    def install(made: Path) -> None:
+        for name in names:
+            shutil.copy(source / name, made)
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        run(command, f"npm could not install: {what}", _NPM_S, made)
+
+    with locked(cache / "node.lock"):
+        make(folder, install)
+    return folder

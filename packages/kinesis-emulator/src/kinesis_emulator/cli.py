@@ -247,7 +247,12 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
     parser.add_argument(
         "--fault-seed", type=int, default=0, help="seed of the faults; default: 0", metavar="N"
     )
-    parser.add_argument("--parent-pid", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--parent-pid",
+        type=int,
+        help="end when the process with this id ends, which has started the command",
+        metavar="PID",
+    )
     return parser
 
 

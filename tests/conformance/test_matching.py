@@ -26,6 +26,8 @@ FITTING: list[tuple[str, Any, Any, Any]] = [
     ("$type number", {"$type": "number"}, 1.5, True),
     ("$type boolean", {"$type": "boolean"}, False, 0),
     ("$absent", {"a": {"$absent": True}}, {}, {"a": None}),
+    ("$none", {"a": {"$none": True}}, {"a": None}, {"a": 0}),
+    ("$none of an absent member", {"a": {"$none": True}}, {}, {"a": ""}),
     ("$length", {"$length": 2}, [1, 2], [1]),
     ("$length of a number", {"$length": 2}, "ab", 2),
     ("$contains", {"$contains": [1]}, [2, 1], [2]),

@@ -7,33 +7,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from kinesis_emulator import EmulatorProcess
-from tools.conformance.calls import Endpoint
-from tools.conformance.running import Runner, moved_by
+from tools.conformance.running import Runner
 from tools.conformance.scenarios import HERE, Scenario, load
+from tools.conformance.servers import our_emulator
 
 SCENARIOS = load()
 KNOWN: dict[str, str] = json.loads((HERE / "known_differences.json").read_text(encoding="utf-8"))
 """Scenarios that our emulator does not pass, each with the reason. The page `faithful` shows them."""
-STATUS_S = 60.0
-"""Long enough for a machine that stands still. Only the runner lets this time pass."""
 
 
 @pytest.fixture(scope="session")
 def runner() -> Iterator[Runner]:
-    """Yield a runner for an emulator with AWS's limits, whose clock the runner moves on."""
-    with EmulatorProcess(
-        unlimited=False,
-        creating_s=STATUS_S,
-        updating_s=STATUS_S,
-        deleting_s=STATUS_S,
-        consumer_creating_s=STATUS_S,
-        consumer_deleting_s=STATUS_S,
-    ) as emulator:
-        yield Runner(
-            Endpoint(emulator.endpoint_url),
-            moved_by(f"{emulator.endpoint_url}/_control/advance", STATUS_S + 1),
-        )
+    with our_emulator() as made:
+        yield made
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: str(scenario.name))

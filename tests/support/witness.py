@@ -1,5 +1,5 @@
 """
-Independent Kinesis servers to compare with: kinesis-local from npm, and moto.
+Independent Kinesis servers to compare with: kinesis-local and kinesalite from npm, and moto.
 
 They verify our emulator. Neither is right everywhere; the contract tests say where.
 """
@@ -13,9 +13,10 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import pytest
@@ -24,6 +25,7 @@ from .ports import free_port
 from .waiting import PATIENCE_S, wait_until
 
 KINESIS_LOCAL = "kinesis-local@0.6.2"
+KINESALITE = "kinesalite@3.3.3"
 _HERE = Path(__file__).parent
 _CACHE = _HERE.parents[1] / ".nox" / "witness"
 _POLL_S = 0.02
@@ -35,22 +37,39 @@ class WitnessUnavailableError(Exception):
 
 
 @contextmanager
-def kinesis_local(creating_s: float = 0.001) -> Iterator[str]:
+def kinesis_local(
+    creating_s: float = 0.001, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
     """
     Yield the endpoint of a running kinesis-local, for a fixture. A new stream is CREATING for *creating_s*.
+
+    *environment* has further variables of it.
 
     It accepts 200 puts a second and serves a few MB/s of reads, so put little data into it. If it cannot run, the test is skipped with
     the reason, or fails with `REQUIRE_WITNESS=1`.
     """
     with ExitStack() as stack:
         try:
-            endpoint_url = _start_kinesis_local(creating_s, stack)
+            endpoint_url = _start_kinesis_local(creating_s, environment, stack)
         except WitnessUnavailableError as error:
             require(error)
         yield endpoint_url
 
 
-def _start_kinesis_local(creating_s: float, stack: ExitStack) -> str:
+@contextmanager
+def kinesalite() -> Iterator[str]:
+    """Yield the endpoint of a running kinesalite. It may have more than its 10 shards; all else is as by default."""
+    with ExitStack() as stack:
+        try:
+            folder, port = install(KINESALITE) / "kinesalite", free_port()
+            command = [folder / "cli.js", "--port", str(port), "--shardLimit", "1000"]
+            _start_node(command, folder, dict(os.environ), port, stack)
+        except WitnessUnavailableError as error:
+            require(error)
+        yield f"http://127.0.0.1:{port}"
+
+
+def _start_kinesis_local(creating_s: float, further: Mapping[str, str], stack: ExitStack) -> str:
     """Start it, and let *stack* end it. Return its endpoint."""
     script = install(KINESIS_LOCAL) / "kinesis-local" / "main.js"
     port, tls_port = free_port(), free_port()
@@ -67,10 +86,19 @@ def _start_kinesis_local(creating_s: float, stack: ExitStack) -> str:
         "KINESIS_MOCK_TLS_PORT": str(tls_port),
         "SHARD_LIMIT": "100000",
         "LOG_LEVEL": "ERROR",
+        **further,
     }
+    _start_node([script], script.parent, environment, port, stack)  # it reads its certificate from its folder
+    return f"http://127.0.0.1:{port}"
+
+
+def _start_node(
+    command: list[Path | str], folder: Path, environment: dict[str, str], port: int, stack: ExitStack
+) -> None:
+    """Start a server that is written for node, and wait until it listens on *port*. Let *stack* end it."""
     child = subprocess.Popen(
-        ["node", "-r", _HERE / "loopback_only.js", script],
-        cwd=script.parent,  # it reads its certificate from there
+        ["node", "-r", _HERE / "loopback_only.js", *command],
+        cwd=folder,
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -80,8 +108,7 @@ def _start_kinesis_local(creating_s: float, stack: ExitStack) -> str:
     stack.callback(child.kill)  # asked to end, it waits for its clients' connections
     wait_until(lambda: _listens(port) or child.poll() is not None)
     if child.returncode is not None:
-        raise WitnessUnavailableError(f"kinesis-local ended with {child.returncode} before it listened.")
-    return f"http://127.0.0.1:{port}"
+        raise WitnessUnavailableError(f"{command[0]} ended with {child.returncode} before it listened.")
 
 
 def install(package: str) -> Path:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools.conformance.calls import Endpoint
@@ -40,11 +39,10 @@ def main(arguments: list[str]) -> int:
     runner = Runner(Endpoint(given.url, given.region), clock)
     chosen = [one for one in load() if re.search(given.only, one.name)]
     results: list[Result] = []
-    with ThreadPoolExecutor(given.workers) as pool:
-        for result in pool.map(runner.run, chosen):
-            results.append(result)
-            if result.difference:
-                print(f"{result.name}: {result.difference}", flush=True)  # noqa: T201 - a command
+    for result in runner.run_all(chosen, given.workers):
+        results.append(result)
+        if result.difference:
+            print(f"{result.name}: {result.difference}", flush=True)  # noqa: T201 - a command
     passed = sum(not one.difference for one in results)
     print(f"{passed} of {len(results)} scenarios passed")  # noqa: T201
     if given.write:

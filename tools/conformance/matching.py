@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+_NOTHING = {"$absent", "$none"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, float),
@@ -48,8 +49,8 @@ def _members(expected: dict[str, Any], actual: Any, path: str) -> Iterator[str]:
         return
     for name, value in expected.items():
         below = f"{path}.{name}" if path else name
-        if isinstance(value, dict) and "$absent" in value:
-            if name in actual:
+        if isinstance(value, dict) and value.keys() & _NOTHING:
+            if name in actual and ("$absent" in value or actual[name] is not None):
                 yield f"{below} is {shown(actual[name])}, and should be absent"
         elif name not in actual:
             yield f"{below} is missing"
@@ -150,4 +151,4 @@ _MATCHERS: dict[str, Callable[[Any, Any, str], Iterator[str]]] = {
     "$json": _json,
     "$violations": _violations,
 }
-MATCHERS = frozenset({*_MATCHERS, "$absent"})
+MATCHERS = frozenset({*_MATCHERS, *_NOTHING})

@@ -62,7 +62,7 @@ def kinesalite() -> Iterator[str]:
     with ExitStack() as stack:
         try:
             folder, port = install(KINESALITE) / "kinesalite", free_port()
-            command = [folder / "cli.js", "--port", str(port), "--shardLimit", "1000"]
+            command: list[Path | str] = [folder / "cli.js", "--port", str(port), "--shardLimit", "1000"]
             _start_node(command, folder, dict(os.environ), port, stack)
         except WitnessUnavailableError as error:
             require(error)

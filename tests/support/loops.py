@@ -42,6 +42,7 @@ FOLDERS = {
     "sdks": "everything",
     "soak": "everything",
     "spark": "everything",
+    "witnesses": "everything",
     "yarn": "everything",
 }
 NEED_MORE = ("connect", "pasted", "sdks", "witness", "yarn")

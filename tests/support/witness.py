@@ -27,7 +27,7 @@ from .waiting import PATIENCE_S, wait_until
 KINESIS_LOCAL = "kinesis-local@0.6.2"
 KINESALITE = "kinesalite@3.3.3"
 _HERE = Path(__file__).parent
-_CACHE = _HERE.parents[1] / ".nox" / "witness"
+CACHE = _HERE.parents[1] / ".nox" / "witness"
 _POLL_S = 0.02
 """How often moto's server looks whether it is to stop."""
 
@@ -116,10 +116,10 @@ def install(package: str) -> Path:
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
             raise WitnessUnavailableError(f"{package} needs {tool}, which is not installed.")
-    folder = _CACHE / package
+    folder = CACHE / package
     if not folder.exists():
-        _CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_CACHE) as made:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as made:
             _npm_install(package, Path(made) / "installed", folder)
     return folder / "node_modules"
 

@@ -60,11 +60,11 @@ class KclApplication:
     def start(self, version: Version, worker: str = "worker", **options: Any) -> KclWorker:
         """Start a worker, and return at once. *options* are those of `KclOptions`."""
         wanted = KclOptions(version=version, **self._wanted(worker, options))
-        return self._watched(KclWorker.start(wanted, self._log(worker)))
+        return self.watched(KclWorker.start(wanted, self._log(worker)))
 
     def start_python(self, worker: str, **options: Any) -> GroupWorker:
         """Start a worker of this project, and return at once. *options* are those of `PythonOptions`."""
-        return self._watched(start_python(PythonOptions(**self._wanted(worker, options)), self._log(worker)))
+        return self.watched(start_python(PythonOptions(**self._wanted(worker, options)), self._log(worker)))
 
     def _wanted(self, worker: str, options: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -76,7 +76,7 @@ class KclApplication:
             **options,
         }
 
-    def _watched(self, worker: W) -> W:
+    def watched(self, worker: W) -> W:
         """Let a worker have a last event with the leases that it left behind."""
         worker.process.at_end = lambda: {"event": "left", "leases": self._checkpoints()}
         self.workers.append(worker)

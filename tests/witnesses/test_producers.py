@@ -1,0 +1,79 @@
+"""Producers that others wrote: every record that they put into the emulator is in its stream once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kinesis_core import Stream, UserRecord
+from kinesis_emulator import Emulator
+from support.kcl.event_process import EventProcess
+from support.streams import REGION, StreamUnderTest, connection_to
+from support.witness import WitnessUnavailableError, require
+from support.witnesses.environment import start_program
+
+pytestmark = pytest.mark.witness
+
+
+@pytest.fixture
+def stream(emulator: Emulator) -> StreamUnderTest:
+    return StreamUnderTest(emulator.endpoint_url, shards=2)
+
+
+@contextmanager
+def started(program: str, stream: StreamUnderTest, log: Path) -> Iterator[EventProcess]:
+    arguments = {"stream": stream.name, "region": REGION}
+    try:
+        process = start_program(program, log, arguments, {"kinesis": stream.endpoint_url})
+    except WitnessUnavailableError as error:
+        require(error)
+    with process:
+        yield process
+
+
+def put(producer: EventProcess, first: int, stop: int) -> None:
+    """Let it put the numbers from *first* to before *stop*, and wait until it has done so."""
+    done = len(producer.events("put"))
+    producer.tell(str(first), str(stop))
+    producer.wait_until(lambda: len(producer.events("put")) > done)
+
+
+def stored(stream: StreamUnderTest) -> list[UserRecord]:
+    with Stream.open(stream.name, **connection_to(stream.endpoint_url)) as reading:
+        return list(reading.read("TRIM_HORIZON").records())
+
+
+def numbers(records: list[UserRecord]) -> list[int]:
+    return sorted(int(record.data) for record in records)
+
+
+def test_async_kinesis(stream: StreamUnderTest, tmp_path: Path) -> None:
+    """A producer of async-kinesis puts 900 records over a split and a merge."""
+    with started("async_kinesis_put.py", stream, tmp_path / "log") as producer:
+        put(producer, 0, 300)
+        stream.split()
+        put(producer, 300, 600)
+        stream.merge(1)
+        put(producer, 600, 900)
+    assert numbers(stored(stream)) == list(range(900))
+
+
+def test_aiokpl(stream: StreamUnderTest, tmp_path: Path) -> None:
+    """
+    Producers of aiokpl put 900 user records in aggregates, and read the shards anew after a split and after a merge.
+
+    One that runs meanwhile does not: aiokpl 0.2.0 asks for the shards again only if it knows the shard that a record went to.
+    """
+    reshards: list[Callable[[], None]] = [lambda: None, stream.split, lambda: stream.merge(1)]
+    for index, reshard in enumerate(reshards):
+        reshard()
+        with started("aiokpl_put.py", stream, tmp_path / f"log-{index}") as producer:
+            put(producer, index * 300, index * 300 + 300)
+            [results] = producer.events("results")
+            assert (results["succeeded"], results["attempts"]) == (300, 1)
+    records = stored(stream)
+    assert numbers(records) == list(range(900))
+    assert len({record.sequence_number for record in records}) < 300

@@ -134,16 +134,18 @@ def test_settings_are_changed_and_shown(emulator: Emulator, command: Command) ->
 
 
 def test_calls_are_counted_and_all_is_cleared(emulator: Emulator, client: Any, command: Command) -> None:
-    """`clear` leaves no stream, no fault and no count. A new stream of an old name is kept."""
+    """`clear` leaves no stream, no setting of an account, no fault and no count. A new stream of an old name is kept."""
     emulator.settings.deleting_s = 5
     emulator.create_stream("teas")
     client.list_streams()
     client.delete_stream(StreamName="teas")
-    assert command("calls") == {"ListStreams": 1, "DeleteStream": 1}
+    client.update_account_settings(MinimumThroughputBillingCommitment={"Status": "ENABLED"})
+    assert command("calls") == {"ListStreams": 1, "DeleteStream": 1, "UpdateAccountSettings": 1}
     command("faults", share=1)
     assert command("clear") == {}
     assert command("calls") == {}
     assert client.list_streams()["StreamNames"] == []
+    assert client.describe_account_settings()["MinimumThroughputBillingCommitment"] == {"Status": "DISABLED"}
     emulator.create_stream("teas")
     emulator.advance(5)
     assert client.list_streams()["StreamNames"] == ["teas"]

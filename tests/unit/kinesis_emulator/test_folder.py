@@ -238,6 +238,21 @@ def test_scalings_are_counted_across_restarts(
                 )
 
 
+def test_mode_changes_are_counted_across_restarts(
+    tmp_path: Path, clock: ManualClock, new_client: NewClient
+) -> None:
+    """The two changes of the capacity mode a day are those of the stream, not of the process."""
+    with kept_in(tmp_path, clock) as emulator:
+        arn = emulator.create_stream("orders")
+    for number in range(3):
+        clock.advance(1)
+        with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
+            mode = {"StreamMode": ("ON_DEMAND", "PROVISIONED")[number % 2]}
+            refused = pytest.raises(ClientError, match="LimitExceeded") if number == 2 else nullcontext()
+            with refused:
+                client.update_stream_mode(StreamARN=arn, StreamModeDetails=mode)
+
+
 def test_a_write_that_was_cut_short_is_dropped(
     tmp_path: Path, clock: ManualClock, new_client: NewClient
 ) -> None:

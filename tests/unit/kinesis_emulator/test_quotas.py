@@ -101,6 +101,44 @@ def test_no_stream_is_scaled_above_10_000_shards(emulator: Emulator, client: Any
     assert refusal(client.update_shard_count, **large)[0] == LIMIT
 
 
+def test_an_account_has_a_limit_of_on_demand_streams(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """CreateStream and UpdateStreamMode are refused beyond it. Provisioned streams do not count."""
+    emulator.settings.limits = replace(Limits.unlimited(), on_demand_streams=1)
+    elastic = {"StreamModeDetails": {"StreamMode": "ON_DEMAND"}}
+    client.create_stream(StreamName="elastic", **elastic)
+    assert refusal(client.create_stream, StreamName="another", **elastic)[0] == LIMIT
+    change = {"StreamARN": "arn:aws:kinesis:us-east-1:000000000000:stream/orders", **elastic}
+    assert refusal(client.update_stream_mode, **change)[0] == LIMIT
+    client.delete_stream(StreamName="elastic")
+    clock.advance(1)
+    client.update_stream_mode(**change)
+
+
+def test_the_capacity_mode_changes_twice_a_day(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """A third change within 24 hours is refused. A call that changes nothing does not count."""
+    emulator.settings.updating_s = 0.0
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
+
+    def change(mode: str) -> dict[str, Any]:
+        return {"StreamARN": arn, "StreamModeDetails": {"StreamMode": mode}}
+
+    client.update_stream_mode(**change("ON_DEMAND"))
+    clock.advance(3600)
+    client.update_stream_mode(**change("PROVISIONED"))
+    client.update_stream_mode(**change("PROVISIONED"))
+    code, message = refusal(client.update_stream_mode, **change("ON_DEMAND"))
+    assert (code, message.startswith("The capacity mode was changed 2 times in the last 24 hours")) == (
+        LIMIT,
+        True,
+    )
+    clock.advance(23 * 3600)
+    client.update_stream_mode(**change("ON_DEMAND"))
+
+
 @pytest.mark.parametrize(
     ("call", "params"),
     [

@@ -103,35 +103,47 @@ def test_policies_that_are_refused(policy: str, client: Any, refusal: Any) -> No
     )
 
 
-def test_the_mode_changes_and_the_shards_stay(emulator: Emulator, client: Any) -> None:
+def test_the_mode_changes_and_the_shards_stay(emulator: Emulator, client: Any, clock: ManualClock) -> None:
     """A stream that becomes provisioned loses its strategy and its warm throughput."""
     emulator.create_stream("wide", shards=3)
     arn = summary(client, "wide")["StreamARN"]
-    client.update_stream_mode(StreamARN=arn, StreamModeDetails=ON_DEMAND, WarmThroughputMiBps=50)
+    client.update_stream_mode(StreamARN=arn, StreamModeDetails=ON_DEMAND, WarmThroughputMiBps=2)
     assert (summary(client, "wide")["StreamModeDetails"], summary(client, "wide")["OpenShardCount"]) == (
         ON_DEMAND,
         3,
     )
-    assert summary(client, "wide")["WarmThroughput"] == {"TargetMiBps": 50, "CurrentMiBps": 50}
+    assert summary(client, "wide")["WarmThroughput"] == {"TargetMiBps": 2, "CurrentMiBps": 2}
     client.update_stream_mode(StreamARN=arn, StreamModeDetails=ON_DEMAND)
-    assert summary(client, "wide")["WarmThroughput"]["TargetMiBps"] == 50
+    assert summary(client, "wide")["WarmThroughput"]["TargetMiBps"] == 2
     client.update_stream_record_distribution_strategy(StreamARN=arn, RecordDistributionStrategy="AUTO")
     client.update_stream_mode(StreamARN=arn, StreamModeDetails=PROVISIONED)
     assert not {"WarmThroughput", "RecordDistributionStrategy"} & summary(client, "wide").keys()
+    clock.advance(24 * 3600)
     client.update_stream_mode(StreamARN=arn, StreamModeDetails=ON_DEMAND)
     assert summary(client, "wide")["RecordDistributionStrategy"] == "USER_PARTITION_KEY"
 
 
-def test_warm_throughput(client: Any, refusal: Any) -> None:
-    """An on-demand stream is created with it, or gets it later, up to 10 GiB/s. A provisioned stream has none."""
+def test_warm_throughput(emulator: Emulator, client: Any, refusal: Any) -> None:
+    """
+    An on-demand stream is created with it, or gets it later, up to 10 GiB/s. A provisioned stream has none.
+
+    The stream has a shard for each MiB/s. A lower throughput takes no shards away.
+    """
     client.create_stream(StreamName="elastic", StreamModeDetails=ON_DEMAND, WarmThroughputMiBps=10)
     assert summary(client, "elastic")["WarmThroughput"]["TargetMiBps"] == 10
     update = client.update_stream_warm_throughput
+    assert len(emulator.shard_ids("elastic")) == 10
+    update(StreamName="elastic", WarmThroughputMiBps=12)
+    assert len(emulator.shard_ids("elastic")) == 12
     updated = update(StreamName="elastic", WarmThroughputMiBps=0)
     assert updated["WarmThroughput"] == {"TargetMiBps": 0, "CurrentMiBps": 0}
+    assert len(emulator.shard_ids("elastic")) == 12
     assert (updated["StreamName"], updated["StreamARN"]) == ("elastic", ARN.replace("orders", "elastic"))
     assert refusal(update, StreamName="elastic", WarmThroughputMiBps=10_241)[0] == "LimitExceededException"
     assert refusal(update, StreamName="orders", WarmThroughputMiBps=5)[0] == "InvalidArgumentException"
+    too_high = {"StreamARN": ARN, "StreamModeDetails": ON_DEMAND, "WarmThroughputMiBps": 10_241}
+    assert refusal(client.update_stream_mode, **too_high)[0] == "LimitExceededException"
+    assert summary(client, "orders")["StreamModeDetails"] == PROVISIONED  # nothing has changed
     assert (
         refusal(client.create_stream, StreamName="x", WarmThroughputMiBps=5)[0] == "InvalidArgumentException"
     )
@@ -141,9 +153,10 @@ def test_limits_of_the_account(emulator: Emulator, client: Any) -> None:
     """DescribeLimits counts open shards of provisioned streams, and on-demand streams."""
     emulator.create_stream("wide", shards=3)
     emulator.create_stream("elastic", strategy="AUTO")
-    emulator.settings.limits = Limits(shards_per_account=200)
+    emulator.settings.limits = Limits(shards_per_account=200, on_demand_streams=7)
     found = client.describe_limits()
     assert (found["ShardLimit"], found["OpenShardCount"], found["OnDemandStreamCount"]) == (200, 4, 1)
+    assert found["OnDemandStreamCountLimit"] == 7
 
 
 def test_the_commitment_of_the_account(

@@ -7,21 +7,22 @@ from typing import Any
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 
-_MOST_SHARDS = 1_000_000
-"""The highest number in a response, which stands for no limit."""
-_MOST_ON_DEMAND_STREAMS = 50
+_NO_LIMIT = 1_000_000
+"""The highest number in a response."""
 _MOST_CHANNELS = 50
 
 
 def describe_limits(service: Service, request: Request) -> dict[str, Any]:
     region, account_id = request.region, service.account_of(request)
     streams = service.store.list(region, account_id)
-    limit = service.settings.limits.shards_per_account
+    limits = service.settings.limits
     return {
-        "ShardLimit": _MOST_SHARDS if limit is None else limit,
+        "ShardLimit": _NO_LIMIT if limits.shards_per_account is None else limits.shards_per_account,
         "OpenShardCount": service.store.open_shards(region, account_id),
         "OnDemandStreamCount": sum(stream.mode == "ON_DEMAND" for stream in streams),
-        "OnDemandStreamCountLimit": _MOST_ON_DEMAND_STREAMS,
+        "OnDemandStreamCountLimit": _NO_LIMIT
+        if limits.on_demand_streams is None
+        else limits.on_demand_streams,
         "ChannelCount": 0,
         "ChannelCountLimit": _MOST_CHANNELS,
     }

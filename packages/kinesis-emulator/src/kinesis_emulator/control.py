@@ -108,7 +108,7 @@ class Control:
         return self._emulator.calls.by_action()
 
     def clear(self) -> dict[str, Any]:
-        """Remove all streams and faults, and set the counts of calls to zero."""
+        """Remove all streams, settings of accounts and faults, and set the counts of calls to zero."""
         self._emulator.clear()
         return {}
 

@@ -149,10 +149,11 @@ class Emulator:
         self._clock.advance(seconds)
 
     def clear(self) -> None:
-        """Remove all streams of all accounts, the faults, and the counts of calls."""
+        """Remove all streams and settings of all accounts, the faults, and the counts of calls."""
         self.settings.fault = None
         for stream in self._store.every():
             self._store.delete(stream)
+        self._store.forget_accounts()
         self.calls.clear()
 
     def create_stream(

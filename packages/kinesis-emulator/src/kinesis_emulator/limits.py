@@ -30,13 +30,20 @@ class Limits:
     event_max_bytes: int | None = 2 * MIB
     """Data of one event of a subscription, decoded. AWS documents neither limit of events; both are guesses."""
     shards_per_account: int | None = 20_000
-    """Open shards of the provisioned streams of one account and region. AWS's default depends on the region: 200 to 20,000."""
+    """
+    Open shards of the provisioned streams of one account and region. AWS's default in us-east-1, us-west-2 and eu-west-1; in other
+    regions it is 1,000 or 6,000.
+    """
+    on_demand_streams: int | None = 50
+    """On-demand streams of one account and region."""
     streams_creating: int | None = 5
     """Streams of one account and region that may be CREATING at the same time."""
     enforce_scaling: bool = True
     """Whether UpdateShardCount refuses to more than double or halve the number of shards, and more than 10,000."""
     scalings_per_day: int | None = 10
     """Calls of UpdateShardCount for one stream in 24 hours."""
+    mode_changes_per_day: int | None = 2
+    """Changes of one stream between the capacity modes in 24 hours."""
 
     read_calls_per_s: int | None = 5
     """GetRecords per shard."""

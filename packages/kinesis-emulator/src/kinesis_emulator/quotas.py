@@ -1,4 +1,4 @@
-"""The limits of numbers: shards of an account, streams that are CREATING, and calls of UpdateShardCount a day."""
+"""The limits of numbers: shards and on-demand streams of an account, streams that are CREATING, and changes of a stream in a day."""
 
 from __future__ import annotations
 
@@ -28,7 +28,24 @@ def check_creation(service: Service, stream: StoredStream, shards: int) -> None:
         raise _exceeded(
             f"Account {stream.account_id} already has the maximum of {creating} streams in CREATING status."
         )
+    if stream.mode == "ON_DEMAND":
+        check_on_demand(service, stream)
     check_shards(service, stream, shards)
+
+
+def check_on_demand(service: Service, stream: StoredStream) -> None:
+    """
+    Refuse to let *stream* be an on-demand stream if the account has the maximum of them.
+
+    Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html. The wording is a guess.
+    """
+    most = service.settings.limits.on_demand_streams
+    streams = service.store.list(stream.region, stream.account_id)
+    current = sum(one.mode == "ON_DEMAND" for one in streams)
+    if most is not None and current >= most:
+        raise _exceeded(
+            f"Account {stream.account_id} already has the maximum of {current} streams in On-Demand mode."
+        )
 
 
 def check_shards(service: Service, stream: StoredStream, additional: int) -> None:
@@ -57,14 +74,34 @@ def count_scaling(service: Service, stream: StoredStream) -> None:
 
     Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateShardCount.html. The wording is a guess.
     """
-    most, now_ms = service.settings.limits.scalings_per_day, service.now_ms()
-    recent = [scaled_ms for scaled_ms in stream.scaled_ms if scaled_ms > now_ms - _DAY_MS]
+    most = service.settings.limits.scalings_per_day
+    stream.scaled_ms = _count_in_a_day(service, stream, stream.scaled_ms, most, "UpdateShardCount was called")
+
+
+def count_mode_change(service: Service, stream: StoredStream) -> None:
+    """
+    Count a change of the capacity mode, or refuse it above the limit of a rolling day. The caller holds the stream's lock.
+
+    Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html. The wording is a guess.
+    """
+    most = service.settings.limits.mode_changes_per_day
+    stream.mode_changed_ms = _count_in_a_day(
+        service, stream, stream.mode_changed_ms, most, "The capacity mode was changed"
+    )
+
+
+def _count_in_a_day(
+    service: Service, stream: StoredStream, times_ms: list[int], most: int | None, what: str
+) -> list[int]:
+    """Return the times of the last 24 hours and this one, or refuse one more than *most*."""
+    now_ms = service.now_ms()
+    recent = [time_ms for time_ms in times_ms if time_ms > now_ms - _DAY_MS]
     if most is not None and len(recent) >= most:
         raise _exceeded(
-            f"UpdateShardCount was called {len(recent)} times in the last 24 hours for stream {stream.name} under account "
+            f"{what} {len(recent)} times in the last 24 hours for stream {stream.name} under account "
             f"{stream.account_id}. Limit: {most}."
         )
-    stream.scaled_ms = [*recent, now_ms]
+    return [*recent, now_ms]
 
 
 def _exceeded(message: str) -> AwsError:

@@ -19,7 +19,7 @@ DistributionStrategy = Literal["USER_PARTITION_KEY", "AUTO"]
 PassingStatus = Literal["CREATING", "UPDATING"]
 _KEPT = (
     *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
-    *("retention_hours", "tags", "deleting_ms", "scaled_ms"),
+    *("retention_hours", "tags", "deleting_ms", "scaled_ms", "mode_changed_ms"),
     *("passing", "since_ms", "passing_ms", "settling_ms"),
     *("key_id", "metrics", "policy", "warm_mibps"),
 )
@@ -62,6 +62,8 @@ class StoredStream:
     """For this time after it was CREATING, calls are still refused."""
     scaled_ms: list[int] = field(default_factory=list)
     """When the last calls of UpdateShardCount were accepted."""
+    mode_changed_ms: list[int] = field(default_factory=list)
+    """When the capacity mode was changed."""
     tidied_ms: int = 0
     folder: Folder | None = None
     """It keeps the stream for the next emulator. None: the stream is in memory only."""
@@ -329,6 +331,14 @@ class Store:
             self._accounts[account] = changed
             if self._folder is not None:
                 self._folder.save_account(account, changed)
+
+    def forget_accounts(self) -> None:
+        """Let all accounts have the settings of new ones."""
+        with self._lock:
+            for account in self._accounts:
+                if self._folder is not None:
+                    self._folder.save_account(account, {})
+            self._accounts = {}
 
     def wake(self) -> None:
         """Make every subscription check the clock, because time has passed."""

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 from kinesis_emulator.encryption import DEFAULT_KEY
 from kinesis_emulator.errors import AwsError, invalid_argument
-from kinesis_emulator.quotas import check_creation
+from kinesis_emulator.quotas import check_creation, check_on_demand, count_mode_change
 from kinesis_emulator.requests import Request
+from kinesis_emulator.resharding import scale
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import is_creating, status_of
 from kinesis_emulator.store import DistributionStrategy, StoredStream
@@ -34,11 +35,12 @@ def create_stream(service: Service, request: Request) -> None:
     if request.optional_text("RecordDistributionStrategy") is not None:
         distribute(stream, _strategy(request))
     shards = _shard_count(request, mode)
-    _warm(stream, request.optional_integer("WarmThroughputMiBps"))
+    stream.warm_mibps = request.optional_integer("WarmThroughputMiBps")
+    _check_warm(stream, mode, stream.warm_mibps)
     service.store.bury(stream.created_ms)
     check_creation(service, stream, shards)
     stream.begin("CREATING", stream.created_ms, service.settings.creating_s, service.settings.settling_s)
-    service.store.create(stream, shards)
+    service.store.create(stream, max(shards, stream.warm_mibps or 0))
 
 
 def _mode(request: Request) -> str:
@@ -222,16 +224,22 @@ def distribute(stream: StoredStream, strategy: DistributionStrategy) -> None:
 
 def update_mode(service: Service, request: Request) -> None:
     """Change the capacity mode. The shards stay. A provisioned stream has no strategy and no warm throughput."""
-    mode = _mode(request)
+    mode, mibps = _mode(request), request.optional_integer("WarmThroughputMiBps")
     with service.change(request) as stream:
+        _check_warm(stream, mode, mibps)
         if stream.mode != mode:
+            if mode == "ON_DEMAND":
+                check_on_demand(service, stream)
+            count_mode_change(service, stream)
             stream.mode, stream.strategy, stream.warm_mibps = mode, "USER_PARTITION_KEY", None
-        _warm(stream, request.optional_integer("WarmThroughputMiBps"))
+        _warm(service, stream, mibps)
 
 
 def update_warm_throughput(service: Service, request: Request) -> dict[str, Any]:
     with service.change(request) as stream:
-        _warm(stream, request.integer("WarmThroughputMiBps"))
+        mibps = request.integer("WarmThroughputMiBps")
+        _check_warm(stream, stream.mode, mibps)
+        _warm(service, stream, mibps)
         return {
             "StreamName": stream.name,
             "StreamARN": stream.arn,
@@ -239,11 +247,11 @@ def update_warm_throughput(service: Service, request: Request) -> dict[str, Any]
         }
 
 
-def _warm(stream: StoredStream, mibps: int | None) -> None:
-    """Prepare *stream* for a throughput. The emulator keeps the number; the shards stay. None changes nothing."""
+def _check_warm(stream: StoredStream, mode: str, mibps: int | None) -> None:
+    """Refuse to prepare *stream* for a throughput that its *mode* does not have, or that is too high."""
     if mibps is None:
         return
-    if stream.mode != "ON_DEMAND":
+    if mode != "ON_DEMAND":
         raise invalid_argument(
             f"WarmThroughputMiBps is not supported for stream {stream.name} under account {stream.account_id}: "
             "it is not in ON_DEMAND mode."
@@ -253,7 +261,20 @@ def _warm(stream: StoredStream, mibps: int | None) -> None:
             "LimitExceededException",
             f"The warm throughput of a stream cannot exceed {_MOST_WARM_MIBPS} MiB/s. Requested: {mibps} MiB/s.",
         )
+
+
+def _warm(service: Service, stream: StoredStream, mibps: int | None) -> None:
+    """
+    Prepare *stream* for a throughput: it has a shard for each MiB/s at least. None changes nothing.
+
+    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateStreamWarmThroughput.html. AWS does not document the
+    number of shards, nor how it refuses an account without the commitment to pay for a minimum.
+    """
+    if mibps is None:
+        return
     stream.warm_mibps = mibps
+    if mibps > len(stream.open_shards):
+        scale(service, stream, mibps)
 
 
 def _show_warm(stream: StoredStream) -> dict[str, Any]:

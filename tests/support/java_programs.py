@@ -116,6 +116,7 @@ _KCL = ("software.amazon.kinesis", "amazon-kinesis-client")
 KCL_2 = JavaProgram(*_KCL, "2.7.2", ("json", "kcl"))
 KCL_3 = JavaProgram(*_KCL, "3.5.1", ("json", "kcl", "kcl_3"))
 SDK = JavaProgram("software.amazon.awssdk", "kinesis", "2.57.8", ("json", "sdk"))
+KPL = JavaProgram("software.amazon.kinesis", "amazon-kinesis-producer", "1.1.1", ("json", "kpl"))
 TABLES = JavaProgram("com.amazonaws", "DynamoDBLocal", "2.6.1", ("tables",))
 
 

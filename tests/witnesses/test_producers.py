@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 
 from kinesis_core import Stream, UserRecord
 from kinesis_emulator import Emulator
+from support.java_programs import KPL
 from support.kcl.event_process import EventProcess
+from support.kcl.java_process import start_java
 from support.streams import REGION, StreamUnderTest, connection_to
 from support.witness import WitnessUnavailableError, require
 from support.witnesses.environment import start_program
@@ -73,7 +76,45 @@ def test_aiokpl(stream: StreamUnderTest, tmp_path: Path) -> None:
         with started("aiokpl_put.py", stream, tmp_path / f"log-{index}") as producer:
             put(producer, index * 300, index * 300 + 300)
             [results] = producer.events("results")
-            assert (results["succeeded"], results["attempts"]) == (300, 1)
+            assert (results["succeeded"], results["attempts"]) == (300, 300)
     records = stored(stream)
     assert numbers(records) == list(range(900))
     assert len({record.sequence_number for record in records}) < 300
+
+
+def test_kpl_over_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The KPL trusts the emulator's certificate, and puts 900 user records in aggregates over a split and a merge.
+
+    After a reshard an aggregate is in a shard that the KPL does not know yet, so it puts its user records again. It promises that
+    each of them is there at least once, and the stream has exactly as many as it says that it has put.
+    """
+    with Emulator(tls=True) as emulator:
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(emulator.certificate))
+        stream = StreamUnderTest(emulator.endpoint_url, shards=2)
+        arguments = {
+            "kinesis": emulator.endpoint_url,
+            "authority": emulator.certificate,
+            "folder": tmp_path,
+            "region": REGION,
+            "stream": stream.name,
+        }
+        given = [f"{name}={value}" for name, value in arguments.items()]
+        try:
+            installed = KPL.install()
+        except WitnessUnavailableError as error:
+            require(error)
+        with start_java(installed, "KplPut", given, tmp_path / "log") as producer:
+            put(producer, 0, 300)
+            stream.split()
+            put(producer, 300, 600)
+            stream.merge(1)
+            put(producer, 600, 900)
+            results = producer.events("results")
+        records = stored(stream)
+        assert [event["succeeded"] for event in results] == [300] * 3
+        assert sum(event["attempts"] for event in results) == len(records)
+        assert set(numbers(records)) == set(range(900))
+        repeated = [number for number, count in Counter(numbers(records)).items() if count > 1]
+        assert min(repeated, default=300) >= 300  # nothing from before the split
+        assert len({record.sequence_number for record in records}) < len(records) / 2

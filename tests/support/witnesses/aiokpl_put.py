@@ -18,8 +18,8 @@ async def main() -> None:
                 for data, key in records.items()
             ]
             results = [await outcome.wait() for outcome in outcomes]
-            attempts = [len(result.attempts) for result in results]
-            show("results", succeeded=sum(result.success for result in results), attempts=max(attempts))
+            attempts = sum(len(result.attempts) for result in results)
+            show("results", succeeded=sum(result.success for result in results), attempts=attempts)
 
 
 asyncio.run(main())

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from support.installs import locked, make, run
 from support.kcl.event_process import EventProcess
 from support.paths import TESTS
 from support.streams import KEY_ID, REGION, SECRET
@@ -45,29 +44,23 @@ def start_program(
 
 
 def install() -> Path:
-    """Return the Python, once it has all requirements."""
+    """
+    Return the Python, once it has all requirements.
+
+    Raises:
+        WitnessUnavailableError: uv is not installed, or could not install them.
+    """
     folder = CACHE / f"python-{hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]}"
-    if not folder.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
-            made = Path(temporary) / "made"
-            _uv("venv", f"--python={sys.executable}", "--relocatable", made)
-            _uv("pip", "install", f"--python={made}", "--no-deps", f"--requirement={REQUIREMENTS}")
-            try:
-                made.rename(folder)
-            except OSError:
-                if not folder.exists():  # otherwise another run was faster
-                    raise
+    with locked(CACHE / "python.lock"):
+        make(folder, _fill)
     return folder / "bin" / "python"
 
 
-def _uv(*arguments: str | Path) -> None:
-    uv = shutil.which("uv") or CACHE.parent / "bootstrap" / "bin" / "uv"
-    try:
-        done = subprocess.run(
-            [uv, *arguments, "--quiet"], capture_output=True, text=True, timeout=_INSTALL_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise WitnessUnavailableError(f"uv did not run: {error}") from error
-    if done.returncode:
-        raise WitnessUnavailableError(f"uv could not install the witnesses: {done.stderr.strip()}")
+def _fill(made: Path) -> None:
+    uv = shutil.which("uv") or shutil.which(CACHE.parent / "bootstrap" / "bin" / "uv")
+    if uv is None:
+        raise WitnessUnavailableError("The clients in Python need uv, which is not installed.")
+    failure = "uv could not install the clients in Python"
+    run([uv, "venv", "--quiet", "--relocatable", f"--python={sys.executable}", made], failure, _INSTALL_S)
+    packages = ("--no-deps", f"--requirement={REQUIREMENTS}")
+    run([uv, "pip", "install", "--quiet", f"--python={made}", *packages], failure, _INSTALL_S)

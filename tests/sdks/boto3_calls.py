@@ -300,7 +300,10 @@ refused(
     "exception LimitExceededException", lambda: client.create_stream(StreamName="large", ShardCount=100_000)
 )
 refused("exception InvalidArgumentException", lambda: read("AAAA"))
-refused("exception ValidationException", lambda: put("no name"))
+refused(
+    "exception ValidationException",
+    lambda: client.split_shard(**STREAM, ShardToSplit=SECOND, NewStartingHashKey="7"),
+)
 old_iterator = iterator("TRIM_HORIZON")
 old_token = client.list_shards(**STREAM, MaxResults=1)["NextToken"]
 advance(600)

@@ -33,7 +33,7 @@ OTHERS = (
     "LimitExceededException",
     "ResourceInUseException",
     "ResourceNotFoundException",
-    "ValidationException",
+    "ValidationException",  # a split of an on-demand stream: the SDK for Rust has no type for those of all calls
 )
 """Errors with the cause that they have on AWS."""
 EVENT_ERROR = "KMSAccessDeniedException"

@@ -17,6 +17,7 @@ from support.paths import ROOT
 
 HERE = Path(__file__).parent
 CACHE = ROOT / ".nox" / "sdks"
+CARGO = ROOT / ".nox" / "cargo"
 _BUILD_S = 900.0
 
 
@@ -58,6 +59,20 @@ def _go() -> list[str]:
     return [str(program)]
 
 
+def _rust() -> list[str]:
+    require_tools("The SDK for Rust", "cargo")
+    target = CARGO / "sdks"
+    # Cargo has a lock of its own, and knows what is built already.
+    run(
+        ["cargo", "build", "--quiet", "--locked"],
+        "cargo could not build the program",
+        _BUILD_S,
+        HERE / "rust",
+        {"CARGO_TARGET_DIR": str(target)},
+    )
+    return [str(target / "debug" / "kinesis-calls")]
+
+
 def _java(client: str) -> list[str]:
     return ["java", *SMALL, "-cp", SDK.install().class_path, "KinesisCalls", client]
 
@@ -74,4 +89,5 @@ PROGRAMS = {
     "java-async": Program("Java v2, async", SDK.version, lambda: _java("async")),
     "node": Program("JavaScript v3", _pinned("node/package.json", r'client-kinesis": "(.*)"'), _node),
     "go": Program("Go v2", _pinned("go/go.mod", r"service/kinesis v(\S+)"), _go),
+    "rust": Program("Rust", _pinned("rust/Cargo.toml", r'kinesis = { version = "=([\d.]+)"'), _rust),
 }

@@ -374,8 +374,8 @@ func main() {
 	refused("exception LimitExceededException", large, err)
 	page, err := read(aws.String("AAAA"))
 	refused("exception InvalidArgumentException", page, err)
-	unnamed, err := put("no name", nil)
-	refused("exception ValidationException", unnamed, err)
+	onDemand, err := client.SplitShard(ctx, &kinesis.SplitShardInput{StreamName: name, ShardToSplit: second, NewStartingHashKey: aws.String("7")})
+	refused("exception ValidationException", onDemand, err)
 	old := iterator(types.ShardIteratorTypeTrimHorizon, nil)
 	token := must(client.ListShards(ctx, &kinesis.ListShardsInput{StreamName: name, MaxResults: aws.Int32(1)})).NextToken
 	must(http.Post(os.Getenv("AWS_ENDPOINT_URL_KINESIS")+"/_control/advance", "", strings.NewReader(`{"seconds": 600}`)))

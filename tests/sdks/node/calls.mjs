@@ -182,7 +182,7 @@ await refused("exception ResourceNotFoundException", () => put("nowhere"));
 await refused("exception ResourceInUseException", () => send("CreateStream", { StreamName, ShardCount: 1 }));
 await refused("exception LimitExceededException", () => send("CreateStream", { StreamName: "large", ShardCount: 100_000 }));
 await refused("exception InvalidArgumentException", () => send("GetRecords", { ShardIterator: "AAAA" }));
-await refused("exception ValidationException", () => put("no name"));
+await refused("exception ValidationException", () => send("SplitShard", { StreamName, ShardToSplit: second, NewStartingHashKey: "7" }));
 const ShardIterator = await iterator(first, "TRIM_HORIZON");
 const { NextToken } = await send("ListShards", { StreamName, MaxResults: 1 });
 await fetch(`${process.env.AWS_ENDPOINT_URL_KINESIS}/_control/advance`, { method: "POST", body: '{"seconds": 600}' });

@@ -319,7 +319,7 @@ public final class KinesisCalls {
         refused("exception ResourceInUseException", () -> kinesis.createStream(r -> r.streamName(NAME).shardCount(1)));
         refused("exception LimitExceededException", () -> kinesis.createStream(r -> r.streamName("large").shardCount(100_000)));
         refused("exception InvalidArgumentException", () -> read("AAAA"));
-        refused("exception ValidationException", () -> put("no name"));
+        refused("exception ValidationException", () -> kinesis.splitShard(r -> r.streamName(NAME).shardToSplit(second).newStartingHashKey("7")));
         String iterator = iterator(first, ShardIteratorType.TRIM_HORIZON, null);
         String token = kinesis.listShards(r -> r.streamName(NAME).maxResults(1)).nextToken();
         advance(600);

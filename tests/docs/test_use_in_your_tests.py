@@ -11,7 +11,6 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
@@ -21,7 +20,7 @@ from kinesis_emulator.process import READY
 from support.installs import locked, make, npm_ci, require_tools, run
 from support.paths import ROOT, TESTS
 from support.waiting import PATIENCE_S
-from support.witness import WitnessUnavailableError, require
+from support.witness import WitnessUnavailableError, install, require
 
 PAGE = blocks(ROOT / "docs" / "howto" / "use-in-your-tests.md")
 CACHE = ROOT / ".nox" / "docs"
@@ -58,6 +57,7 @@ def files(where: str) -> dict[str, str]:
 
 
 JAVA, NODE = files("the JVM"), files("Node")
+CONTAINER_SETUP = "container.setup.mjs"
 (DEPENDENCIES,) = [block.text for block in PAGE if block.title == "On the JVM: in pom.xml"]
 
 
@@ -119,39 +119,51 @@ def class_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{classes}{os.pathsep}{libraries}/*"
 
 
+def run_junit(class_path: str, tests: str) -> None:
+    """Let JUnit run a class of the page. All its tests pass."""
+    console = ("org.junit.platform.console.ConsoleLauncher", "execute", f"--select-class={tests}")
+    done = _run("java", "-XX:TieredStopAtLevel=1", "-cp", class_path, *console, "--details=summary")
+    assert done.returncode == 0, done.stdout + done.stderr
+    count = JAVA[f"{tests}.java"].count("@Test\n")
+    assert f"{count} tests successful" in done.stdout
+    assert count > 0
+
+
+def run_vitest(folder: Path, *further: Path) -> None:
+    """Let vitest run the page's tests in a folder that has its settings. All pass. *further* are modules besides those of the page."""
+    try:
+        modules = npm_ci("The page", TESTS / "docs" / "node", CACHE) / "node_modules"
+    except WitnessUnavailableError as error:
+        require(error)
+    linked = folder / "node_modules"
+    linked.mkdir()
+    for module in (modules / "vitest", modules / "@aws-sdk", *further):
+        (linked / module.name).symlink_to(module)
+    patient = [f"--{name}Timeout={PATIENCE_S * 1000:.0f}" for name in ("test", "hook", "teardown")]
+    done = _run("node", str(modules / "vitest" / "vitest.mjs"), "run", *patient, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    count = len(re.findall(r"^test\(", NODE["orders.test.mjs"], re.M))
+    assert re.search(rf"Tests +{count} passed", done.stdout), done.stdout
+    assert count > 0
+
+
+def _run(*command: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=PATIENCE_S
+    )
+
+
 @pytest.mark.witness
 def test_junit(class_path: str) -> None:
     """The page's extension of JUnit starts the emulator, and its test passes. Its code for Testcontainers compiles."""
-    assert "OrdersInAContainerTest.java" in JAVA
-    console = ("org.junit.platform.console.ConsoleLauncher", "execute", "--select-class=OrdersTest")
-    done = subprocess.run(
-        ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path, *console, "--details=summary"],
-        **_captured(),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    tests = JAVA["OrdersTest.java"].count("@Test\n")
-    assert f"{tests} tests successful" in done.stdout
-    assert tests > 0
+    run_junit(class_path, "OrdersTest")
 
 
 @pytest.mark.witness
 def test_vitest(tmp_path: Path) -> None:
     """The page's global setup starts the emulator, and its tests in JavaScript pass."""
-    try:
-        modules = npm_ci("The page", TESTS / "docs" / "node", CACHE) / "node_modules"
-    except WitnessUnavailableError as error:
-        require(error)
     write(NODE, tmp_path)
-    (tmp_path / "node_modules").symlink_to(modules)
-    done = subprocess.run(
-        ["node", modules / "vitest" / "vitest.mjs", "run", f"--testTimeout={PATIENCE_S * 1000:.0f}"],
-        cwd=tmp_path,
-        **_captured(),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    tests = len(re.findall(r"^test\(", NODE["orders.test.mjs"], re.M))
-    assert re.search(rf"Tests +{tests} passed", done.stdout), done.stdout
-    assert tests > 0
+    run_vitest(tmp_path)
 
 
 @pytest.mark.witness
@@ -159,13 +171,49 @@ def test_javascript_for_testcontainers(tmp_path: Path) -> None:
     """The page's global setup with Testcontainers has no error of syntax."""
     if shutil.which("node") is None:
         require(WitnessUnavailableError("The page needs node, which is not installed."))
-    (path,) = write({"container.setup.mjs": NODE["container.setup.mjs"]}, tmp_path)
-    done = subprocess.run(["node", "--check", path], capture_output=True, text=True)
+    (path,) = write({CONTAINER_SETUP: NODE[CONTAINER_SETUP]}, tmp_path)
+    done = _run("node", "--check", str(path))
     assert done.returncode == 0, done.stderr
 
 
-def _captured() -> dict[str, Any]:
-    return {"capture_output": True, "text": True, "env": environment(), "timeout": PATIENCE_S}
+@pytest.fixture
+def docker() -> None:
+    """Skip a test, with the reason, where no Docker has the image that the page builds. DOCKER_HOST may name the API of Podman."""
+    image = "kinesis-emulator:latest"
+    if shutil.which("docker") is None or _run("docker", "image", "inspect", image).returncode:
+        pytest.skip(f"no Docker runs here that has the image {image}")
+
+
+@pytest.mark.usefixtures("docker")
+@pytest.mark.witness
+def test_testcontainers_in_java(class_path: str) -> None:
+    """The page's test with Testcontainers for Java passes."""
+    run_junit(class_path, "OrdersInAContainerTest")
+
+
+@pytest.mark.usefixtures("docker")
+@pytest.mark.witness
+def test_testcontainers_in_javascript(tmp_path: Path) -> None:
+    """The page's tests in JavaScript pass with the global setup of Testcontainers."""
+    write({**NODE, "kinesis.setup.mjs": NODE[CONTAINER_SETUP]}, tmp_path)
+    run_vitest(tmp_path, install("testcontainers@11.14.0") / "testcontainers")
+
+
+@pytest.mark.usefixtures("docker")
+@pytest.mark.witness
+def test_testcontainers_in_python(tmp_path: Path) -> None:
+    """The page's test with Testcontainers for Python passes, in an environment of its own."""
+    ((name, text),) = files("Python").items()
+    write({name: text}, tmp_path)
+    python = str(tmp_path / "environment" / "bin" / "python")
+    for command in (
+        (sys.executable, "-m", "venv", str(tmp_path / "environment")),
+        (python, "-m", "pip", "install", "--quiet", "testcontainers==4.15.0", "boto3", "pytest"),
+        (python, "-I", "-m", "pytest", "-q", name),
+    ):
+        done = _run(*command, folder=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
 
 
 def services() -> dict[str, tuple[list[str], dict[str, str]]]:

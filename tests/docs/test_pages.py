@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import yaml  # type: ignore[import-untyped]
@@ -60,21 +61,26 @@ RUN = [
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return a reader's environment: a home, and this machine's programs without those of the tests."""
-    home = tmp_path_factory.mktemp("home")
+def environment() -> Iterator[dict[str, str]]:
+    """
+    Yield a reader's environment: a home, and this machine's programs without those of the tests.
+
+    The home is not in the folder of pytest, which each pytest closes for other users when it starts: PostgreSQL, which refuses
+    to run as root, is another user.
+    """
     kept = {key: value for key, value in os.environ.items() if not key.startswith(HIDDEN)}
     path = [folder for folder in kept["PATH"].split(os.pathsep) if ".nox" not in folder]
     found = f"{kept.get('PIP_FIND_LINKS', '')} {ROOT / '.nox' / 'wheels'}".strip()  # downloaded once
     cache = kept.get("PIP_CACHE_DIR", str(Path("~/.cache/pip").expanduser()))
-    return {
-        **kept,
-        "HOME": str(home),
-        "PATH": os.pathsep.join(path),
-        "PIP_FIND_LINKS": found,
-        "PIP_CACHE_DIR": cache,
-        "AWS_EC2_METADATA_DISABLED": "true",  # no machine of a cloud has credentials for these tests
-    }
+    with TemporaryDirectory() as home:
+        yield {
+            **kept,
+            "HOME": home,
+            "PATH": os.pathsep.join(path),
+            "PIP_FIND_LINKS": found,
+            "PIP_CACHE_DIR": cache,
+            "AWS_EC2_METADATA_DISABLED": "true",  # no machine of a cloud has credentials for these tests
+        }
 
 
 @pytest.fixture(scope="session")
@@ -110,25 +116,29 @@ def person(
 ) -> Iterator[Reader]:
     """Yield a reader in a new terminal, with a fresh Kinesis. What a page installs is undone after it."""
     shutil.rmtree(home / "kinesis-examples", ignore_errors=True)
-    pip = home / "kinesis-env" / "bin" / "pip"
-    before = _installed(pip)
+    python = home / "kinesis-env" / "bin" / "python"
+    pip = [python, "-m", "pip"]
+    before = _installed(python)
     with reader(home, environment | quick_jvms, tmp_path / "log") as person:
         each_time = [block for block in blocks(SET_UP) if block.section in EACH_TIME]
         person.follow(block for block in each_time if "pip install" not in block.text)
         yield person
-    after = _installed(pip)
+    after = _installed(python)
     if added := after.keys() - before.keys():
-        subprocess.run([pip, "uninstall", "--quiet", "--yes", *added], check=True)
+        subprocess.run([*pip, "uninstall", "--quiet", "--yes", *added], check=True)
     if changed := [
         f"{package}=={version}" for package, version in before.items() if after.get(package) != version
     ]:
-        subprocess.run([pip, "install", "--quiet", "--no-deps", *changed], check=True)
+        subprocess.run([*pip, "install", "--quiet", "--no-deps", *changed], check=True)
 
 
-def _installed(pip: Path) -> dict[str, str]:
+def _installed(python: Path) -> dict[str, str]:
     """Return the versions of what is installed."""
-    listed = subprocess.run([pip, "list", "--format=json"], check=True, capture_output=True).stdout
-    return {package["name"]: package["version"] for package in json.loads(listed)}
+    program = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+    versions: dict[str, str] = json.loads(
+        subprocess.run([python, "-c", program], check=True, stdout=subprocess.PIPE).stdout
+    )
+    return versions
 
 
 @pytest.mark.pasted

@@ -94,8 +94,10 @@ class Kinesis:
         with closing(make_client(self.endpoint_url)) as client:
 
             def is_done() -> bool:
-                if self.count_reshards(stream) == before:  # a call that failed may have done it all the same
+                _wait_until_active(client, stream)  # a call that failed may have done it all the same
+                if self.count_reshards(stream) == before:
                     _reshard(client, stream, pick, splits=splits)
+                    _wait_until_active(client, stream)
                 return self.count_reshards(stream) > before
 
             assert self._insist(is_done), f"{stream} has no further reshard, but no call failed"
@@ -111,6 +113,7 @@ class Kinesis:
             # A call that failed may have done it. Doing it again changes nothing.
             given = {"StreamName": stream, "TargetShardCount": target, "ScalingType": "UNIFORM_SCALING"}
             self._insist(lambda: client.update_shard_count(**given)["TargetShardCount"])
+            self._insist(lambda: _wait_until_active(client, stream))
         return self._insist(lambda: self.count_reshards(stream)) - before
 
     def _insist(self, do: Callable[[], T]) -> T:
@@ -149,6 +152,17 @@ class Kinesis:
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def _wait_until_active(client: Any, stream: str) -> None:
+    """Wait for the end of a reshard: its children are there when the stream is ACTIVE again."""
+    while _status(client, stream) != "ACTIVE":
+        time.sleep(0.05)
+
+
+def _status(client: Any, stream: str) -> str:
+    summary = client.describe_stream_summary(StreamName=stream)["StreamDescriptionSummary"]
+    return str(summary["StreamStatus"])
 
 
 def _reshard(client: Any, stream: str, pick: float, *, splits: bool) -> None:

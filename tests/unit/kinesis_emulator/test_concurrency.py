@@ -77,5 +77,6 @@ def test_of_two_changes_at_once_one_is_accepted(new_client: Any) -> None:
             results = [pool.submit(split, number) for number in range(2)]
             wait_until(lambda: clock.reads >= before + 2)  # each has looked up the stream
         assert sorted(one.result() for one in results) == ["ResourceInUseException", "accepted"]
+        emulator.advance(1)
         assert len(emulator.shard_ids("orders")) == 3
         client.close()

@@ -253,6 +253,21 @@ def test_mode_changes_are_counted_across_restarts(
                 client.update_stream_mode(StreamARN=arn, StreamModeDetails=mode)
 
 
+def test_a_reshard_that_is_due_later_is_kept(
+    tmp_path: Path, clock: ManualClock, new_client: NewClient
+) -> None:
+    """A split that was accepted is done by the next emulator, at its time."""
+    with kept_in(tmp_path, clock) as emulator, closing(new_client(emulator.endpoint_url)) as client:
+        emulator.create_stream("orders")
+        client.split_shard(StreamName="orders", ShardToSplit=SHARD, NewStartingHashKey=str(2**127 + 1))
+    with kept_in(tmp_path, clock) as emulator:
+        assert emulator.shard_ids("orders") == [SHARD]
+        clock.advance(0.5)
+        assert emulator.shard_ids("orders") == ["shardId-000000000001", "shardId-000000000002"]
+    with kept_in(tmp_path, clock) as emulator:
+        assert len(emulator.shard_ids("orders")) == 2
+
+
 def test_a_write_that_was_cut_short_is_dropped(
     tmp_path: Path, clock: ManualClock, new_client: NewClient
 ) -> None:

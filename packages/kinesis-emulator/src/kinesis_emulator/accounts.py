@@ -18,7 +18,7 @@ def describe_limits(service: Service, request: Request) -> dict[str, Any]:
     limits = service.settings.limits
     return {
         "ShardLimit": _NO_LIMIT if limits.shards_per_account is None else limits.shards_per_account,
-        "OpenShardCount": service.store.open_shards(region, account_id),
+        "OpenShardCount": service.open_shards(region, account_id),
         "OnDemandStreamCount": sum(stream.mode == "ON_DEMAND" for stream in streams),
         "OnDemandStreamCountLimit": _NO_LIMIT
         if limits.on_demand_streams is None

@@ -9,13 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from kinesis_emulator import client_settings, control, reads, registration, resharding, streams
+from kinesis_emulator import client_settings, control, reads, registration, streams
 from kinesis_emulator.addresses import HOST, client_host, is_loopback
 from kinesis_emulator.clocks import ManualClock, ShiftedClock
 from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.exchange import Exchange
 from kinesis_emulator.folder import Folder
 from kinesis_emulator.operations import OPERATIONS
+from kinesis_emulator.reshards import Reshard, carry_out
 from kinesis_emulator.server import HttpServer, OpenConnection, protocols
 from kinesis_emulator.service import Calls, Service
 from kinesis_emulator.settings import Settings
@@ -298,16 +299,20 @@ class Emulator:
 
     def split(self, stream: str, shard_id: str, new_starting_hash_key: int | None = None) -> list[str]:
         """Split a shard, by default in the middle, and return the ids of its children."""
-        children = resharding.split(self._service, self._stream(stream), shard_id, new_starting_hash_key)
-        return [child.shard_id for child in children]
+        return self._reshard(stream, ["split", shard_id, new_starting_hash_key])
 
     def merge(self, stream: str, shard_id: str, adjacent_shard_id: str) -> str:
         """Merge two shards with adjacent hash keys, the lower ones first, and return the id of their child."""
-        return resharding.merge(self._service, self._stream(stream), shard_id, adjacent_shard_id).shard_id
+        return self._reshard(stream, ["merge", shard_id, adjacent_shard_id])[0]
 
     def scale(self, stream: str, target_shards: int) -> None:
         """Split and merge until *target_shards* shards share the hash keys evenly."""
-        resharding.scale(self._service, self._stream(stream), target_shards)
+        self._reshard(stream, ["scale", target_shards])
+
+    def _reshard(self, stream: str, reshard: Reshard) -> list[str]:
+        """Do a reshard at once, and return the ids of the children of a split or a merge."""
+        opened = carry_out(self._store, self._stream(stream), reshard, self._service.now_ms())
+        return [shard.shard_id for shard in opened]
 
     def register_consumer(self, stream: str, name: str) -> str:
         """Register a consumer for enhanced fan-out and return its ARN."""
@@ -358,4 +363,5 @@ class Emulator:
             self._made_certificate.remove()
 
     def _stream(self, name: str) -> StoredStream:
-        return self._service.store.get(stream_arn(self.settings.region, self.settings.account_id, name))
+        arn = stream_arn(self.settings.region, self.settings.account_id, name)
+        return self._service.stream(arn, self._service.now_ms())

@@ -57,7 +57,7 @@ def check_shards(service: Service, stream: StoredStream, additional: int) -> Non
     most = service.settings.limits.shards_per_account
     if most is None or stream.mode == "ON_DEMAND" or additional <= 0:
         return
-    current = service.store.open_shards(stream.region, stream.account_id)
+    current = service.open_shards(stream.region, stream.account_id)
     if current + additional > most:
         raise _exceeded(
             f"This request would exceed the shard limit for the account {stream.account_id} in {stream.region}. "

@@ -49,7 +49,7 @@ def find_consumer(service: Service, request: Request) -> tuple[StoredStream, Reg
                 f"ConsumerARN {arn} does not fit the other parameters that name the consumer."
             )
         stream_arn, name = own_stream_arn, own_name
-    stream = service.store.get(stream_arn or "")
+    stream = service.stream(stream_arn or "", now_ms)
     with stream.lock:
         consumer = stream.consumers.get(name or "", now_ms)
     if consumer is None or arn not in (None, consumer.arn):

@@ -17,6 +17,7 @@ from kinesis_emulator.faults import EventFault, Fault
 from kinesis_emulator.iterators import decode_iterator, encode_iterator
 from kinesis_emulator.limits import RateWindow
 from kinesis_emulator.requests import Request, check_signature_date
+from kinesis_emulator.reshards import finish
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import canonical_shard_id
 from kinesis_emulator.statuses import check_status
@@ -157,10 +158,22 @@ class Service:
     def usable_stream(self, arn: str, action: str) -> StoredStream:
         """Return the stream with this ARN if its status allows *action*."""
         now_ms = self.now_ms()
-        self.store.bury(now_ms)
-        stream = self.store.get(arn)
+        stream = self.stream(arn, now_ms)
         check_status(stream, action, now_ms)
         return stream
+
+    def stream(self, arn: str, now_ms: int) -> StoredStream:
+        """Return the stream with this ARN as it is now: what is due by the clock is done."""
+        self.store.bury(now_ms)
+        stream = self.store.get(arn)
+        finish(self.store, stream, now_ms)
+        return stream
+
+    def open_shards(self, region: str, account_id: str) -> int:
+        """Return the number of open shards of one region and account in its provisioned streams."""
+        for stream in self.store.list(region, account_id):
+            finish(self.store, stream, self.now_ms())
+        return self.store.open_shards(region, account_id)
 
     @contextmanager
     def change(self, request: Request) -> Iterator[StoredStream]:

@@ -20,7 +20,7 @@ PassingStatus = Literal["CREATING", "UPDATING"]
 _KEPT = (
     *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
     *("retention_hours", "tags", "deleting_ms", "scaled_ms", "mode_changed_ms"),
-    *("passing", "since_ms", "passing_ms", "settling_ms"),
+    *("passing", "since_ms", "passing_ms", "settling_ms", "due"),
     *("key_id", "metrics", "policy", "warm_mibps"),
 )
 """The fields of a stream that a folder keeps as they are."""
@@ -60,6 +60,8 @@ class StoredStream:
     passing_ms: int = 0
     settling_ms: int = 0
     """For this time after it was CREATING, calls are still refused."""
+    due: list[Any] | None = None
+    """When the reshard is done that was asked for, and that reshard."""
     scaled_ms: list[int] = field(default_factory=list)
     """When the last calls of UpdateShardCount were accepted."""
     mode_changed_ms: list[int] = field(default_factory=list)
@@ -238,6 +240,10 @@ class StoredStream:
         if self.strategy == "AUTO":
             self._turn += 1
             return self.open_shards[self._turn % len(self.open_shards)]
+        return self.owner(hash_key)
+
+    def owner(self, hash_key: int) -> StoredShard:
+        """Return the open shard that has *hash_key*."""
         return self.open_shards[bisect_right(self._open_starts, hash_key) - 1]
 
     def wake(self) -> None:

@@ -8,7 +8,7 @@ from kinesis_emulator.encryption import DEFAULT_KEY
 from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.quotas import check_creation, check_on_demand, count_mode_change
 from kinesis_emulator.requests import Request
-from kinesis_emulator.resharding import scale
+from kinesis_emulator.resharding import begin
 from kinesis_emulator.service import Service
 from kinesis_emulator.statuses import is_creating, status_of
 from kinesis_emulator.store import DistributionStrategy, StoredStream
@@ -274,7 +274,7 @@ def _warm(service: Service, stream: StoredStream, mibps: int | None) -> None:
         return
     stream.warm_mibps = mibps
     if mibps > len(stream.open_shards):
-        scale(service, stream, mibps)
+        begin(service, stream, ["scale", mibps])
 
 
 def _show_warm(stream: StoredStream) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.iterators import LogPosition
 from kinesis_emulator.reads import GivenStart, ReadPage, encode_page, known_shard, next_page, start_position
 from kinesis_emulator.requests import Request
+from kinesis_emulator.reshards import finish
 from kinesis_emulator.resources import find_consumer
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard, canonical_shard_id
@@ -122,6 +123,7 @@ class Subscription:
             while not self._is_over:
                 with self._shard.changed:
                     now_s = self._service.clock()
+                    finish(self._service.store, self._stream, round(now_s * 1000))
                     frame = self._next_frame(now_s)
                     if not frame and not self._is_over:
                         self._shard.changed.wait(self._wait_s(now_s))

@@ -216,7 +216,7 @@ class Subscription:
         """Return the members of an event other than its records. The last event of a closed shard has the children."""
         if self._is_over:
             children = self._shard.describe_children()
-            return {"ContinuationSequenceNumber": None, "MillisBehindLatest": 0, "ChildShards": children}
+            return {"MillisBehindLatest": 0, "ChildShards": children}
         return {"ContinuationSequenceNumber": str(self._continuation), "MillisBehindLatest": behind_ms}
 
     def _event(self, fragments: list[bytes], tail: dict[str, Any], now_s: float) -> bytes:

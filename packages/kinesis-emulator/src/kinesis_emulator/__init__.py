@@ -6,7 +6,7 @@ from kinesis_emulator.errors import AwsError
 from kinesis_emulator.faults import EventFault, Fault, FaultScript, RandomFaults, Step
 from kinesis_emulator.limits import Limits
 from kinesis_emulator.process import EmulatorProcess
-from kinesis_emulator.requests import Request
+from kinesis_emulator.requests import HttpVersion, Request
 from kinesis_emulator.server import OpenConnection
 from kinesis_emulator.service import Calls
 from kinesis_emulator.settings import Settings
@@ -24,6 +24,7 @@ __all__ = [
     "EventFault",
     "Fault",
     "FaultScript",
+    "HttpVersion",
     "Limits",
     "ManualClock",
     "OpenConnection",

@@ -8,17 +8,18 @@ The servers that the page `faithful` compares, each as it starts by default.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Protocol
 
 from kinesis_emulator import EmulatorProcess
 from support.witness import KINESALITE, KINESIS_LOCAL, kinesalite, kinesis_local, moto
 from tools.conformance.calls import Endpoint
 from tools.conformance.results import FOLDER, Results
-from tools.conformance.running import REAL, Clock, Runner, moved_by
-from tools.conformance.scenarios import load
+from tools.conformance.running import REAL, Clock, Result, Runner, moved_by
+from tools.conformance.scenarios import Scenario, load
 
 STATUS_S = 60.0
 """Long enough for a machine that stands still. Only the runner lets this time pass."""
@@ -60,12 +61,18 @@ _OF_KINESIS_LOCAL = {
 """Its own times of statuses, and more shards than its 50, because a deleted stream keeps its shards for a while."""
 
 
+class Runs(Protocol):
+    """What a started server gives: a `Runner` for it."""
+
+    def run_all(self, scenarios: Iterable[Scenario], workers: int = 1) -> Iterator[Result]: ...
+
+
 @dataclass(frozen=True)
 class Server:
     """A server, and how many scenarios it runs at the same time."""
 
     version: str
-    start: Callable[[], AbstractContextManager[Runner]]
+    start: Callable[[], AbstractContextManager[Runs]]
     workers: int = 1
 
 
@@ -80,13 +87,27 @@ def servers() -> dict[str, Server]:
     }
 
 
-def measure(name: str) -> Results:
-    """Start the server *name*, and return its results."""
-    server = servers()[name]
-    with server.start() as runner:
-        return Results.of(name, server.version, runner.run_all(load(), server.workers))
+def run_on(server: Server, scenarios: list[Scenario]) -> list[Result]:
+    """
+    Start *server* and run *scenarios*. It may die of a scenario; those after it get a new one.
+
+    Raises:
+        RuntimeError: It refuses all connections.
+    """
+    found: list[Result] = []
+    while scenarios:
+        with server.start() as runner:
+            results = list(runner.run_all(scenarios, server.workers))
+        refused = {one.name for one in results if one.difference.startswith(ConnectionRefusedError.__name__)}
+        if len(refused) == len(scenarios):
+            raise RuntimeError("The server refuses all connections.")
+        found += [one for one in results if one.name not in refused]
+        scenarios = [one for one in scenarios if one.name in refused]
+    return found
 
 
 if __name__ == "__main__":
     for chosen in sys.argv[1:] or servers():
-        measure(chosen).write(FOLDER / f"{chosen}.json")
+        started = servers()[chosen]
+        found = run_on(started, load())
+        Results.of(chosen, started.version, found).write(FOLDER / f"{chosen}.json")

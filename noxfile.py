@@ -146,8 +146,9 @@ GENERATORS = (
     "docs.generate_errors",
     "docs.generate_commands",
     "docs.generate_sdks",
+    "docs.generate_faithful",
 )
-"""They write pages of the reference, from declarations in the code."""
+"""They write pages of the reference, from declarations in the code and from measured results."""
 RESULTS = ROOT / ".nox" / "results"
 TESTS_ON_PATH = {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT)))}
 """For programs in tools/ that share code with tests."""

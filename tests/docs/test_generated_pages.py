@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EVERY_PAGE = pytest.mark.parametrize(
-    "name", ["options", "iam", "events", "errors", "columns", "commands", "sdks"]
+    "name", ["options", "iam", "events", "errors", "columns", "commands", "sdks", "faithful"]
 )
 CHANGES = {
     "options": ("10000", "20000"),
@@ -22,6 +22,7 @@ CHANGES = {
     "columns": ("| `partitionKey` | string | may be null |", "| `partitionKey` | string | never |"),
     "commands": ("| `--where` |  | Only", "| `--where` |  | All"),
     "sdks": ("| `CreateStream` | yes |", "| `CreateStream` | no |"),
+    "faithful": ("No credentials are needed", "Credentials are checked"),
     "errors": ("The expired records stay lost.", "Set failOnDataLoss=false first."),
 }
 """A part of each page, and what somebody writes instead by hand."""

@@ -10,7 +10,10 @@ import pytest
 from docs.sections import replace_section, write_section
 
 DOCS = Path(__file__).parents[2] / "docs"
-REFERENCE = [f"reference/{name}.md" for name in ("columns", "commands", "errors", "events", "iam", "options")]
+REFERENCE = [
+    f"reference/{name}.md"
+    for name in ("columns", "commands", "errors", "events", "faithful", "iam", "options")
+]
 PAGES = {
     name: (DOCS / name).read_text(encoding="utf-8")
     for name in ("benchmarks.md", "reliability.md", *REFERENCE)

@@ -336,7 +336,7 @@ def sdks(session: nox.Session) -> None:
     """Let the SDKs of AWS in Java, JavaScript, Go, Rust and Python make all calls to the local Kinesis."""
     session.install(*_editable("kinesis-credentials", "kinesis-core", "kinesis-emulator"), *_group("unit"))
     session.install("cryptography>=42")  # the emulator's extra
-    _pytest(session, *(session.posargs or ["tests/sdks"]))
+    _pytest(session, *(session.posargs or ["tests/sdks", "--dist=load"]))  # one file, whose tests mostly wait
 
 
 @nox.session

@@ -16,7 +16,7 @@ from support.kcl.java_process import SMALL
 from support.paths import ROOT
 
 HERE = Path(__file__).parent
-CACHE = ROOT / ".nox" / "sdks"
+CACHE = ROOT / ".nox" / "sdk-programs"  # the session has the folder sdks
 CARGO = ROOT / ".nox" / "cargo"
 _BUILD_S = 900.0
 

@@ -1,7 +1,7 @@
 """
 The SDKs of AWS in other languages make all calls of streams and consumers, each with its own defaults.
 
-`WRITE_RESULTS=1` writes the results of an SDK into the file from which the documentation makes its table.
+With `WRITE_RESULTS=1` and `-n0` they write the file of results, from which `docs.generate_sdks` makes the tables of the documentation.
 """
 
 from __future__ import annotations

@@ -499,6 +499,14 @@ def chaos(session: nox.Session) -> None:
 
 
 @nox.session
+def conformance(session: nox.Session) -> None:
+    """Measure the emulator and other servers by the conformance suite, or `-- moto` alone, and write the page of the results."""
+    _install(session, "test")
+    session.run("python", "-m", "tools.conformance.servers", *session.posargs, env=TESTS_ON_PATH)
+    session.run("python", "-m", "docs.generate_faithful")
+
+
+@nox.session
 def aws(session: nox.Session) -> None:
     """Run what only AWS can answer, for about a dollar. It asks first; `-- rehearse` does it here, `-- clean` deletes what is left."""
     _require_java(session)

@@ -24,7 +24,7 @@ EACH = pytest.mark.parametrize("results", RESULTS.values(), ids=RESULTS.keys())
 
 @EACH
 def test_results_are_complete(results: Results) -> None:
-    """Every server was measured by every scenario. After a new scenario: `python -m tools.conformance.servers`."""
+    """Every server was measured by every scenario. After a new scenario: `python3 noxfile.py -s conformance`."""
     assert sorted([*results.passed, *results.differences]) == sorted(one.name for one in load())
 
 
@@ -32,7 +32,7 @@ def test_results_of_the_emulator() -> None:
     """The emulator passed all scenarios but those of the known differences."""
     known = json.loads((HERE / "known_differences.json").read_text(encoding="utf-8"))
     assert RESULTS["kinesis-emulator"].differences.keys() == known.keys(), (
-        "Measure it again: python -m tools.conformance.servers kinesis-emulator"
+        "Measure it again: python3 noxfile.py -s conformance -- kinesis-emulator"
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from kinesis_emulator import Emulator, EmulatorProcess, Settings
+from kinesis_emulator import Emulator, EmulatorProcess, Settings, cli
 from kinesis_emulator.cli import main
 from kinesis_emulator.facts import fact
 from kinesis_emulator.settings import LATENCIES
@@ -217,6 +217,15 @@ def test_malformed_options_are_refused(
         main(arguments)
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_streams_are_there_before_it_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that gets a response, such as that of a health check, finds the streams of the command line."""
+    found = []
+    monkeypatch.setattr(Emulator, "start", lambda emulator: found.append(emulator.has_stream("orders")))
+    monkeypatch.setattr(cli, "_wait", lambda *_: None)
+    assert main(["--port", "0", "--stream", "orders"]) == 0
+    assert found == [True]
 
 
 def test_a_stream_named_twice_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,15 +80,16 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
         return 2
     if not emulator.is_local:
         sys.stderr.write(f"{name}: {_OPEN.format(options.host)}\n")
+    try:
+        for stream, shards in options.stream:  # before it serves: who gets a response finds them
+            if options.data is not None and emulator.has_stream(stream):
+                continue  # the folder has it
+            emulator.create_stream(stream, shards)
+    except AwsError as error:
+        emulator.stop()
+        sys.stderr.write(f"{name}: {error}\n")
+        return 2
     with emulator:
-        try:
-            for stream, shards in options.stream:
-                if options.data is not None and emulator.has_stream(stream):
-                    continue  # the folder has it
-                emulator.create_stream(stream, shards)
-        except AwsError as error:
-            sys.stderr.write(f"{name}: {error}\n")
-            return 2
         if not _show(_welcome(emulator, options.stream)):
             return READER_GONE
         _wait(stopped, options.parent_pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import struct
 import threading
@@ -10,9 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from support.ports import free_port
-from tools.conformance.calls import Endpoint
+from tools.conformance.calls import Endpoint, Keys
 from tools.conformance.running import Clock, Runner
 from tools.conformance.scenarios import Scenario, Step
 
@@ -205,6 +209,20 @@ def test_requests_of_another_form(run: Callable[..., str], told: Told) -> None:
     assert told.calls("") == [[1]]
     assert told.headers["Content-Type"] == "text/plain"
     assert "Authorization" not in told.headers
+
+
+def test_keys() -> None:
+    """A request is signed with the given keys. The signature is the one that botocore makes."""
+    keys = Keys("access", "private", "token")
+    signed = Endpoint("http://localhost:1/", "eu-west-1", keys)._sign("POST", b"{}", {"X-Amz-Target": "T"})
+    request = AWSRequest("POST", "http://localhost:1/", {"X-Amz-Target": "T"}, b"{}")
+    request.context["timestamp"] = signed["X-Amz-Date"]
+    for name in ("X-Amz-Date", "X-Amz-Security-Token"):
+        request.headers[name] = signed[name]
+    auth = SigV4Auth(Credentials(*dataclasses.astuple(keys)), "kinesis", "eu-west-1")
+    expected = auth.signature(auth.string_to_sign(request, auth.canonical_request(request)), request)
+    assert signed["Authorization"].endswith(f"Signature={expected}")
+    assert "private" not in repr(keys)
 
 
 def test_events(run: Callable[..., str], told: Told) -> None:

@@ -10,11 +10,13 @@ It prints a line for each scenario that differs, and their number. Its status is
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from tools.conformance.calls import Endpoint
+from tools.conformance.calls import Endpoint, Keys
 from tools.conformance.results import Results
 from tools.conformance.running import REAL, Result, Runner, moved_by
 from tools.conformance.scenarios import load
@@ -30,13 +32,21 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--advance", metavar="URL", help="where a POST of {seconds} moves the server's clock on"
     )
+    parser.add_argument(
+        "--keys-from-environment",
+        action="store_true",
+        help="sign with AWS_ACCESS_KEY_ID and the others, for AWS",
+    )
+    parser.add_argument(
+        "--look-s", type=float, default=REAL.look_s, help="time between two looks at a status"
+    )
     parser.add_argument("--workers", type=int, default=1, help="scenarios at the same time")
     parser.add_argument("--name", default="server")
     parser.add_argument("--version", default="")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the results as JSON")
     given = parser.parse_args(arguments)
-    clock = moved_by(given.advance, 61) if given.advance else REAL
-    runner = Runner(Endpoint(given.url, given.region), clock)
+    clock = moved_by(given.advance, 61) if given.advance else replace(REAL, look_s=given.look_s)
+    runner = Runner(Endpoint(given.url, given.region, _keys(given.keys_from_environment)), clock)
     chosen = [one for one in load() if re.search(given.only, one.name)]
     results: list[Result] = []
     for result in runner.run_all(chosen, given.workers):
@@ -48,6 +58,13 @@ def main(arguments: list[str]) -> int:
     if given.write:
         Results.of(given.name, given.version, results).write(given.write)
     return 0
+
+
+def _keys(from_environment: bool) -> Keys:
+    if not from_environment:
+        return Keys()
+    token = os.environ.get("AWS_SESSION_TOKEN")
+    return Keys(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"], token)
 
 
 if __name__ == "__main__":

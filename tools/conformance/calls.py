@@ -1,7 +1,7 @@
 """
 Calls of Kinesis as plain HTTP, without an SDK, so that nothing hides a difference.
 
-A request is JSON by HTTP/1.1, signed by version 4 of AWS's signatures with the keys of an invented user.
+A request is JSON by HTTP/1.1, signed by version 4 of AWS's signatures.
 """
 
 from __future__ import annotations
@@ -11,21 +11,27 @@ import hmac
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-ACCOUNT = "000000000000"
-"""The access key. Some servers take 12 digits as the number of the account."""
-_SECRET = "secret"
 _JSON = "application/x-amz-json-1.1"
 _VERSION = "Kinesis_20131202"
 _PRELUDE = struct.Struct(">III")
 _CHECKSUM_BYTES = 4
 _MOST_EVENTS = 50
 """Events of one subscription that are read, so that one without records ends."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of a user. The default is an invented one; some servers take 12 digits as the number of the account."""
+
+    access_key: str = "000000000000"
+    secret: str = field(default="secret", repr=False)
+    token: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,12 @@ class Response:
 class Endpoint:
     """A server of Kinesis at *url*."""
 
-    def __init__(self, url: str, region: str = "us-east-1", timeout_s: float = 60.0) -> None:
+    def __init__(
+        self, url: str, region: str = "us-east-1", keys: Keys | None = None, timeout_s: float = 60.0
+    ) -> None:
         self.url = url
         self.region = region
+        self._keys = keys or Keys()
         self._timeout_s = timeout_s
         self._parts = urlsplit(url)
 
@@ -104,6 +113,8 @@ class Endpoint:
         time, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
         signed = {name.lower(): value for name, value in headers.items()}
         signed |= {"host": self._parts.netloc, "x-amz-date": time}
+        token = {} if self._keys.token is None else {"X-Amz-Security-Token": self._keys.token}
+        signed |= {name.lower(): value for name, value in token.items()}
         names = ";".join(sorted(signed))
         lines = "".join(f"{name}:{signed[name].strip()}\n" for name in sorted(signed))
         request = (
@@ -111,12 +122,14 @@ class Endpoint:
         )
         scope = f"{day}/{self.region}/kinesis/aws4_request"
         text = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
-        key = f"AWS4{_SECRET}".encode()
+        key = f"AWS4{self._keys.secret}".encode()
         for part in scope.split("/"):
             key = _hmac(key, part)
         signature = _hmac(key, text).hex()
-        authorization = f"Credential={ACCOUNT}/{scope}, SignedHeaders={names}, Signature={signature}"
-        return {"X-Amz-Date": time, "Authorization": f"AWS4-HMAC-SHA256 {authorization}"}
+        authorization = (
+            f"Credential={self._keys.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+        )
+        return {"X-Amz-Date": time, "Authorization": f"AWS4-HMAC-SHA256 {authorization}", **token}
 
 
 def _hmac(key: bytes, text: str) -> bytes:

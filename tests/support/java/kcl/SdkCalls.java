@@ -20,6 +20,8 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsResultEntry;
 import software.amazon.awssdk.services.kinesis.model.Record;
 import software.amazon.awssdk.services.kinesis.model.Shard;
 import software.amazon.awssdk.services.kinesis.model.ShardIteratorType;
+import software.amazon.awssdk.services.kinesis.model.StreamDescriptionSummary;
+import software.amazon.awssdk.services.kinesis.model.StreamStatus;
 
 /** Calls of the AWS SDK on a stream with one shard: the endpoint, the region and the stream are the arguments. */
 public final class SdkCalls {
@@ -27,7 +29,7 @@ public final class SdkCalls {
     private final KinesisAsyncClient kinesis;
     private final String stream;
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws InterruptedException {
         KinesisAsyncClient kinesis = KinesisAsyncClient.builder()
                 .endpointOverride(URI.create(arguments[0]))
                 .region(Region.of(arguments[1]))
@@ -85,9 +87,12 @@ public final class SdkCalls {
     }
 
     private void describe() {
-        Events.print("described", "createdMs", kinesis.describeStreamSummary(r -> r.streamName(stream)).join()
-                .streamDescriptionSummary().streamCreationTimestamp().toEpochMilli(),
+        Events.print("described", "createdMs", summary().streamCreationTimestamp().toEpochMilli(),
                 "streams", kinesis.listStreams().join().streamNames());
+    }
+
+    private StreamDescriptionSummary summary() {
+        return kinesis.describeStreamSummary(r -> r.streamName(stream)).join().streamDescriptionSummary();
     }
 
     private void fail() {
@@ -106,8 +111,11 @@ public final class SdkCalls {
         }
     }
 
-    private void reshard() {
+    private void reshard() throws InterruptedException {
         kinesis.splitShard(r -> r.streamName(stream).shardToSplit(SHARD).newStartingHashKey("5")).join();
+        while (summary().streamStatus() != StreamStatus.ACTIVE) {
+            Thread.sleep(100); // until then only the parent is listed
+        }
         List<String> shards = new ArrayList<>();
         for (Shard shard : kinesis.listShards(r -> r.streamName(stream)).join().shards()) {
             shards.add(shard.shardId().substring(19) + " of " + shard.parentShardId() + " from " + shard.hashKeyRange().startingHashKey());

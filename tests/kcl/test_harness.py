@@ -14,6 +14,7 @@ from support.kcl.event_process import EventProcessError
 from support.kcl.group_worker import Delivered
 from support.kcl.worker import PROGRAMS, VERSIONS, Version, quick
 from support.streams import StreamUnderTest
+from support.witnesses.claims import check_claim
 
 pytestmark = pytest.mark.witness
 each_version = pytest.mark.parametrize("version", VERSIONS)
@@ -103,6 +104,12 @@ def test_a_killed_worker_is_replaced(application: KclApplication, version: Versi
     second = application.start(version, "second")
     records = second.wait_records(100)
     assert {record.data for record in records} == set(application.sent[200:])
+    check_claim(
+        f"KCL {version}",
+        "a worker is killed with 100 records that it has not committed",
+        application.sent,
+        [record.data for record in application.delivered()],
+    )
 
 
 @each_version

@@ -15,6 +15,7 @@ from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.event_process import EventProcess
 from support.streams import REGION, StreamUnderTest
 from support.witness import CACHE, WitnessUnavailableError, require
+from support.witnesses.claims import check_claim
 from support.witnesses.environment import PROGRAMS
 
 pytestmark = pytest.mark.witness
@@ -72,4 +73,6 @@ def test_over_reshards_and_a_kill(stream: StreamUnderTest, start: Callable[[str]
     stream.put_numbers(100)
     second = start("second")
     second.wait_until(lambda: len(data(first, second)) >= 400)
-    assert sorted(data(first, second), key=int) == [str(number) for number in range(400)]
+    sent = [str(number) for number in range(400)]
+    what = "polls over a split, a merge and the kill of a consumer"
+    check_claim("lifion-kinesis", what, sent, data(first, second))

@@ -20,7 +20,8 @@ from botocore.exceptions import ClientError
 from kinesis_credentials import StaticKeys
 from kinesis_emulator import EmulatorProcess
 from support.servers import KINESIS_LOCAL, MOTO
-from support.waiting import PATIENCE_S
+from support.streams import is_usable
+from support.waiting import PATIENCE_S, wait_until
 from support.witness import kinesis_local, moto
 from tools.aws.contract_run import AWS, ContractRun
 
@@ -157,6 +158,7 @@ def wait_until_active(client: Any, name: str) -> None:
         return
     waiter = client.get_waiter("stream_exists")
     waiter.wait(StreamName=name, WaiterConfig={"Delay": 0.02, "MaxAttempts": 500})
+    wait_until(lambda: is_usable(client, name))
 
 
 @pytest.fixture(scope="session")

@@ -73,6 +73,7 @@ class StreamUnderTest:
     def create(self) -> None:
         self.client.create_stream(StreamName=self.name, ShardCount=self.shards)
         self._wait_until_active()
+        wait_until(lambda: is_usable(self.client, self.name))
 
     def options(self, **more: Any) -> dict[str, Any]:
         """Return the options of a reader of this stream from its oldest record, fast enough for a test."""
@@ -162,6 +163,15 @@ class StreamUnderTest:
     def _status(self) -> str:
         summary = self.client.describe_stream_summary(StreamName=self.name)
         return str(summary["StreamDescriptionSummary"]["StreamStatus"])
+
+
+def is_usable(client: Any, stream: str) -> bool:
+    """Return whether calls for a stream are accepted: a new one refuses them for a moment after it is ACTIVE."""
+    try:
+        client.list_shards(StreamName=stream)
+    except client.exceptions.ResourceInUseException:
+        return False
+    return True
 
 
 def _chunks(items: Iterable[Any], size: int) -> Iterable[list[Any]]:

@@ -97,6 +97,19 @@ def test_a_stream_that_is_updated_is_read_and_written(
         assert status(client, "orders") == "ACTIVE"
 
 
+def test_a_stream_that_is_deleted_in_the_making(client: Any, clock: ManualClock) -> None:
+    """A stream that is deleted while it is CREATING shows no shards until it is gone. Another one shows its shards."""
+    client.create_stream(**NEW, ShardCount=1)
+    for name in (NEW["StreamName"], "orders"):
+        client.delete_stream(StreamName=name)
+    clock.advance(0.499)  # it would be ACTIVE if the deletion were later
+    shown = [
+        client.describe_stream(StreamName=name)["StreamDescription"] for name in (NEW["StreamName"], "orders")
+    ]
+    assert [(one["StreamStatus"], len(one["Shards"])) for one in shown] == [("DELETING", 0), ("DELETING", 1)]
+    assert client.describe_stream_summary(**NEW)["StreamDescriptionSummary"]["OpenShardCount"] == 0
+
+
 @pytest.mark.usefixtures("slow")
 def test_a_deleted_stream_is_there_for_a_while(
     client: Any, clock: ManualClock, iterator_of: Callable[..., str], refusal: Refusal

@@ -39,7 +39,11 @@ class Settings:
     As the other times of statuses, it holds for calls over HTTP that begin later, and passes by the emulator's clock.
     """
     settling_s: float = 0.0
-    """For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING."""
+    """
+    For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING.
+
+    AWS does so at times. By default the emulator does not: a program that asks often until the stream is ACTIVE would fail by chance.
+    """
     updating_s: float = 0.5
     """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused in this time."""
     deleting_s: float = 0.5

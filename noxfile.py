@@ -215,7 +215,11 @@ def slow(session: nox.Session) -> None:
         session,
         *(
             session.posargs
-            or ["tests", "-m", "everything and not pasted and not connect and not yarn and not sdks"]
+            or [
+                "tests",
+                "-m",
+                "everything and not pasted and not connect and not yarn and not sdks and not libraries",
+            ]
         ),
     )
 
@@ -334,9 +338,17 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def sdks(session: nox.Session) -> None:
     """Let the SDKs of AWS in Java, JavaScript, Go, Rust and Python make all calls to the local Kinesis."""
-    session.install(*_editable("kinesis-credentials", "kinesis-core", "kinesis-emulator"), *_group("unit"))
-    session.install("cryptography>=42")  # the emulator's extra
+    _install_emulator(session)
     _pytest(session, *(session.posargs or ["tests/sdks", "--dist=load"]))  # one file, whose tests mostly wait
+
+
+@nox.session
+def libraries(session: nox.Session) -> None:
+    """Let libraries that others wrote read the local Kinesis over reshards and kills, for minutes. It needs Maven and node."""
+    _require_java(session)
+    _install_emulator(session)
+    chosen = ("tests/witnesses", "tests/kcl/test_defaults.py", "-m", "libraries")
+    _pytest(session, *(session.posargs or [*chosen, "--dist=load"]))  # they mostly wait
 
 
 @nox.session
@@ -552,6 +564,12 @@ def _install(
     """
     built = _native(session) if native else []
     session.install(*_pyspark(session, spark), *_editable(), *_group(*groups), *modules, *built)
+
+
+def _install_emulator(session: nox.Session) -> None:
+    """Install the emulator with its extras, and what its tests need, without Spark."""
+    session.install(*_editable("kinesis-credentials", "kinesis-core", "kinesis-emulator"), *_group("unit"))
+    session.install("cryptography>=42")  # the emulator's extra
 
 
 def _native(session: nox.Session) -> list[str]:

@@ -13,7 +13,7 @@ from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.worker import DEFAULTS, VERSIONS, Version
 from support.witnesses.claims import check_claim
 
-pytestmark = pytest.mark.witness
+pytestmark = [pytest.mark.witness, pytest.mark.libraries]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

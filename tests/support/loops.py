@@ -45,7 +45,7 @@ FOLDERS = {
     "witnesses": "everything",
     "yarn": "everything",
 }
-NEED_MORE = ("connect", "pasted", "sdks", "witness", "yarn")
+NEED_MORE = ("connect", "libraries", "pasted", "sdks", "witness", "yarn")
 """Markers of tests that need more than Python and Java: their loop is `everything`, whatever that of their folder or function."""
 
 

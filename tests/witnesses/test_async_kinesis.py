@@ -17,7 +17,7 @@ from support.witness import WitnessUnavailableError, require
 from support.witnesses.claims import check_claim
 from support.witnesses.environment import start_program
 
-pytestmark = pytest.mark.witness
+pytestmark = [pytest.mark.witness, pytest.mark.libraries]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from support.witness import CACHE, WitnessUnavailableError, require
 from support.witnesses.claims import check_claim
 from support.witnesses.environment import PROGRAMS
 
-pytestmark = pytest.mark.witness
+pytestmark = [pytest.mark.witness, pytest.mark.libraries]
 HERE = PROGRAMS / "lifion"
 
 

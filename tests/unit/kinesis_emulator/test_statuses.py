@@ -102,7 +102,7 @@ def test_a_stream_that_is_deleted_in_the_making(client: Any, clock: ManualClock)
     client.create_stream(**NEW, ShardCount=1)
     for name in (NEW["StreamName"], "orders"):
         client.delete_stream(StreamName=name)
-    clock.advance(0.499)  # it would be ACTIVE if the deletion were later
+    clock.advance(0.499)
     shown = [
         client.describe_stream(StreamName=name)["StreamDescription"] for name in (NEW["StreamName"], "orders")
     ]

@@ -31,6 +31,9 @@ public final class KplPut {
                 .setStsPort(kinesis.getPort())
                 .setCaCertFile(options.get("authority"))
                 .setTempDirectory(options.get("folder"))
+                .setConnectTimeout(60_000) // a machine that stands still makes no call fail, and no record expire
+                .setRequestTimeout(60_000)
+                .setRecordTtl(300_000)
                 .setMetricsLevel("none")
                 .setRegion(options.get("region"))
                 .setCredentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("key", "secret")));

@@ -23,7 +23,7 @@ class Settings:
     account_id: str = "000000000000"
     """The account of `Emulator`'s methods, and of calls whose access key is not an account's 12 digits."""
     shard_end: Literal["with_last_records", "page_of_its_own"] = "with_last_records"
-    """The page with the null NextShardIterator of a closed shard: the last one with records, or an empty one after it."""
+    """The page of a closed shard that has no NextShardIterator: the last one with records, or an empty one after it."""
     scan_ms: int | None = None
     """The range of arrival times that one GetRecords call searches; None: all. It gives empty pages with lag."""
     iterator_life_s: float = fact("iterator_life_s")

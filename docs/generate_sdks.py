@@ -28,7 +28,8 @@ def _table(sdks: list[dict[str, Any]], section: str) -> list[str]:
     calls = sorted(call for call in sdks[0]["calls"] if _section(call) == section)
     rows = [(_show(call), *(_cell(sdk["calls"][call]) for sdk in sdks)) for call in calls]
     if section == "parts":
-        rows = [("protocol", *("; ".join(sdk["protocols"]) for sdk in sdks)), *rows]
+        kinds = {"protocol": "plain", "protocol over TLS": "TLS"}
+        rows = [*((name, *(sdk["protocols"][kind] for sdk in sdks)) for name, kind in kinds.items()), *rows]
     return render_rows(
         (_HEADERS[section], *(f"{sdk['title']} {sdk['version']}".strip() for sdk in sdks)), rows
     )

@@ -30,11 +30,13 @@ class Program:
         title: The SDK's name, and which of its clients.
         version: The SDK's version, by the file that pins it. It is empty for boto3, whose newest version is used.
         build: Builds the program, and returns the command that runs it.
+        without_tls: Why the program is not run over TLS; empty if it is.
     """
 
     title: str
     version: str
     build: Callable[[], list[str]]
+    without_tls: str = ""
 
 
 def _boto3() -> list[str]:
@@ -83,11 +85,14 @@ def _pinned(file: str, pattern: str) -> str:
     return str(version)
 
 
+_JAVA_TLS = "tested with the KCL"
 PROGRAMS = {
     "boto3": Program("Python, boto3", "", _boto3),
-    "java-sync": Program("Java v2, sync", SDK.version, lambda: _java("sync")),
-    "java-async": Program("Java v2, async", SDK.version, lambda: _java("async")),
+    "java-sync": Program("Java v2, sync", SDK.version, lambda: _java("sync"), _JAVA_TLS),
+    "java-async": Program("Java v2, async", SDK.version, lambda: _java("async"), _JAVA_TLS),
     "node": Program("JavaScript v3", _pinned("node/package.json", r'client-kinesis": "(.*)"'), _node),
     "go": Program("Go v2", _pinned("go/go.mod", r"service/kinesis v(\S+)"), _go),
-    "rust": Program("Rust", _pinned("rust/Cargo.toml", r'kinesis = { version = "=([\d.]+)"'), _rust),
+    "rust": Program(
+        "Rust", _pinned("rust/Cargo.toml", r'kinesis = { version = "=([\d.]+)"'), _rust, "built without it"
+    ),
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"reflect"
@@ -138,7 +139,17 @@ func streamTags() (any, error) {
 	return tags(response.Tags), nil
 }
 
+// subscribe reads the first records of a shard. Once in a thousand times Go itself closes the connection of a new subscription.
 func subscribe(consumer, shard *string, most int) (list, error) {
+	for {
+		found, err := subscribeOnce(consumer, shard, most)
+		if !errors.Is(err, net.ErrClosed) {
+			return found, err
+		}
+	}
+}
+
+func subscribeOnce(consumer, shard *string, most int) (list, error) {
 	response, err := client.SubscribeToShard(ctx, &kinesis.SubscribeToShardInput{ConsumerARN: consumer, ShardId: shard,
 		StartingPosition: &types.StartingPosition{Type: types.ShardIteratorTypeTrimHorizon}})
 	if err != nil {

@@ -145,7 +145,7 @@ def test_a_stream_that_stays_for_long(
 ) -> None:
     """A stream that is DELETING is waited for, and left if it does not disappear."""
     times = iter(range(0, 10_000, 50))
-    emulator.settings.deleting_s = 10_000
+    emulator.settings.stream_deleting_s = 10_000
     cleaner = Cleaner(target, lambda _: None, sleep=lambda _: None, now_s=lambda: float(next(times)))
     [left] = cleaner.clean(ledger)
     assert left.why == "it does not disappear"

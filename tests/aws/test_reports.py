@@ -40,7 +40,7 @@ MADE = Report(
         ),
     ),
     facts={
-        "creating_s": {**TIME, "value": 10.5, "step": "statuses"},
+        "stream_creating_s": {**TIME, "value": 10.5, "step": "statuses"},
         "iterator_life_s": {**TIME, "question": "how long", "value": 302.0, "step": "times"},
         "children_listed_after_s": {**TIME, "question": "when", "value": 0.4, "step": "statuses"},
         "codes": {"question": "which codes", "unit": "", "value": {"B": 1, "A": 2}, "step": "deleted"},
@@ -82,7 +82,7 @@ def test_the_text_has_everything() -> None:
         "| statuses | passed | 60 | it only asks |",
         "| deleted | failed | 5 | 0 of 1 |",
         "* deleted: not so: it is so. it | is not",
-        "| how long a new stream is CREATING (`creating_s`) | 10.5 s (9.0 to 12.0, 2 times) | statuses |",
+        "| how long a new stream is CREATING (`stream_creating_s`) | 10.5 s (9.0 to 12.0, 2 times) | statuses |",
         "| which codes (`codes`) | A: 2, B: 1 | deleted |",
         "| How coarse is trimming? | a day is too short |",
     ):
@@ -141,9 +141,12 @@ def test_figures_are_published(files: tuple[Path, Path]) -> None:
     assert publishing.publish(MADE, lambda _: None, page, facts) == 0
     assert "10 minutes against AWS, eu-west-1" in page.read_text()
     now: dict[str, Any] = json.loads(facts.read_text())
-    assert (now["creating_s"]["value"], now["creating_s"]["measured"]) == (10.0, "2026-11-27, eu-west-1")
+    assert (now["stream_creating_s"]["value"], now["stream_creating_s"]["measured"]) == (
+        10.0,
+        "2026-11-27, eu-west-1",
+    )
     assert (now["hide_children_s"]["value"], now["iterator_life_s"]["value"]) == (0.4, 300.0)
-    assert now["deleting_s"] == FACTS["deleting_s"]
+    assert now["stream_deleting_s"] == FACTS["stream_deleting_s"]
     assert now.keys() == FACTS.keys()
 
 

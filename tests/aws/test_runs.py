@@ -160,15 +160,21 @@ def test_an_error_does_not_end_a_run(kit: KitUnderTest) -> None:
 def test_a_run_on_slow_and_forgetful_servers(kit: KitUnderTest) -> None:
     """Slow statuses, late listings, and throttles cost time only. The times are measured."""
     settings = kit.emulator.settings
-    settings.creating_s, settings.settling_s, settings.updating_s = 0.6, 0.6, 0.5
-    settings.hide_children_s, settings.deleting_s = 0.6, 0.6
+    settings.stream_creating_s, settings.stream_settling_s, settings.stream_updating_s = 0.6, 0.6, 0.5
+    settings.hide_children_s, settings.stream_deleting_s = 0.6, 0.6
     settings.fault = RandomFaults(
         7, 0.1, [Fault("LimitExceededException"), Fault("InternalFailure", status=500)]
     )
     status, output = kit.run("statuses", "trimming")
     facts = report_of(kit).facts
     assert status == GOOD, output
-    for name in ("creating_s", "settling_s", "updating_s", "deleting_s", "children_listed_after_s"):
+    for name in (
+        "stream_creating_s",
+        "stream_settling_s",
+        "stream_updating_s",
+        "stream_deleting_s",
+        "children_listed_after_s",
+    ):
         assert facts[name]["value"] > 0.2, name
     check_nothing_is_left(kit)
 

@@ -36,7 +36,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 def emulator(clock: ManualClock) -> Iterator[Emulator]:
     """A Kinesis with a clock that the test sets, in whose time no status would pass."""
-    settings = Settings(limits=Limits.unlimited(), creating_s=0, updating_s=0)
+    settings = Settings(limits=Limits.unlimited(), stream_creating_s=0, stream_updating_s=0)
     with Emulator(settings=settings, clock=clock) as running:
         yield running
 

@@ -30,9 +30,9 @@ def our_emulator() -> Iterator[Runner]:
     """Yield a runner for our emulator with AWS's limits, whose clock the runner moves on."""
     with EmulatorProcess(
         unlimited=False,
-        creating_s=STATUS_S,
-        updating_s=STATUS_S,
-        deleting_s=STATUS_S,
+        stream_creating_s=STATUS_S,
+        stream_updating_s=STATUS_S,
+        stream_deleting_s=STATUS_S,
         consumer_creating_s=STATUS_S,
         consumer_deleting_s=STATUS_S,
     ) as emulator:

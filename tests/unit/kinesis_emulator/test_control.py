@@ -123,9 +123,9 @@ def test_an_emulator_in_real_time_is_moved() -> None:
 def test_settings_are_changed_and_shown(emulator: Emulator, command: Command) -> None:
     """The fields that are named change, also single limits. The response has all."""
     shown = command(
-        "settings", creating_s=2, deny=["PutRecord"], limits={"read_calls_per_s": 7}, scan_ms=None
+        "settings", stream_creating_s=2, deny=["PutRecord"], limits={"read_calls_per_s": 7}, scan_ms=None
     )
-    assert (emulator.settings.creating_s, emulator.settings.deny) == (2, {"PutRecord"})
+    assert (emulator.settings.stream_creating_s, emulator.settings.deny) == (2, {"PutRecord"})
     assert emulator.settings.limits.read_calls_per_s == 7
     assert emulator.settings.limits.write_bytes_per_s is None
     assert shown == command("settings")
@@ -135,7 +135,7 @@ def test_settings_are_changed_and_shown(emulator: Emulator, command: Command) ->
 
 def test_calls_are_counted_and_all_is_cleared(emulator: Emulator, client: Any, command: Command) -> None:
     """`clear` leaves no stream, no setting of an account, no fault and no count. A new stream of an old name is kept."""
-    emulator.settings.deleting_s = 5
+    emulator.settings.stream_deleting_s = 5
     emulator.create_stream("teas")
     client.list_streams()
     client.delete_stream(StreamName="teas")

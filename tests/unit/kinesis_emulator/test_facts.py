@@ -19,7 +19,9 @@ def test_each_fact_has_a_source_and_a_use() -> None:
 def test_like_aws() -> None:
     """By default statuses take half a second, and nothing else takes time. `like_aws` sets the times that AWS takes."""
     changing = {name: getattr(Settings(), name) for name in LATENCIES if getattr(Settings(), name)}
-    assert changing == dict.fromkeys(("creating_s", "updating_s", "deleting_s", "consumer_creating_s"), 0.5)
+    assert changing == dict.fromkeys(
+        ("stream_creating_s", "stream_updating_s", "stream_deleting_s", "consumer_creating_s"), 0.5
+    )
     assert {name: getattr(Settings.like_aws(), name) for name in LATENCIES} == {
         name: fact(name) for name in LATENCIES
     }

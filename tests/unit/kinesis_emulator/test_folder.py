@@ -65,7 +65,7 @@ def make_eventful(emulator: Emulator, client: Any, clock: ManualClock) -> None:
     emulator.deregister_consumer("orders", "goes")
     clock.advance(20)
     client.put_record(StreamName="orders", Data=b"last", PartitionKey="a")
-    emulator.settings.updating_s = 10
+    emulator.settings.stream_updating_s = 10
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=48)
     emulator.trim("orders", emulator.shard_ids("orders")[0], 1)
 
@@ -194,7 +194,7 @@ def test_each_change_is_kept(
     change: str, tmp_path: Path, clock: ManualClock, new_client: NewClient, read_all: Any
 ) -> None:
     """After a restart a stream is as a single change has left it, also UPDATING."""
-    settings = {"updating_s": 3600, "consumer_deleting_s": 3600}
+    settings = {"stream_updating_s": 3600, "consumer_deleting_s": 3600}
     found = []
     for restart in range(2):
         with (

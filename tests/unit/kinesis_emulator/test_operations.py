@@ -175,7 +175,9 @@ def members_of(shape: str, path: str = "") -> Iterator[str]:
 def at_once(emulator: Emulator) -> None:
     """Let no status last, so that each call can follow the one before."""
     settings = emulator.settings
-    settings.creating_s = settings.settling_s = settings.updating_s = settings.deleting_s = 0
+    settings.stream_creating_s = settings.stream_settling_s = settings.stream_updating_s = (
+        settings.stream_deleting_s
+    ) = 0
     settings.consumer_creating_s = 0
 
 

@@ -25,7 +25,7 @@ from support.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.tests
 TIMES = (
-    *("readable_after_s", "creating_s", "settling_s", "updating_s", "deleting_s"),
+    *("readable_after_s", "stream_creating_s", "stream_settling_s", "stream_updating_s", "stream_deleting_s"),
     *("consumer_creating_s", "consumer_deleting_s"),
 )
 COMMAND = [sys.executable, "-m", "kinesis_emulator"]
@@ -80,17 +80,18 @@ def test_times_have_units() -> None:
         shown = settings_of(int(child.stdout.readline().rpartition(":")[2]))
         child.terminate()
         child.stdout.read()
-    assert [shown[f"{name.replace('-', '_')}_s"] for name in given] == [0.5, 1e-05, 120, 1.5, 3600]
+    fields = [*(f"stream_{name}_s" for name in list(given)[:4]), "consumer_creating_s"]
+    assert [shown[field] for field in fields] == [0.5, 1e-05, 120, 1.5, 3600]
     assert (shown["readable_after_s"], shown["signed_within_s"]) == (3, 300)
 
 
 def test_a_child_has_the_times_of_aws() -> None:
     """With `like_aws` times are those of the facts, but those that are given."""
-    with EmulatorProcess(like_aws=True, updating_s=0.25) as emulator:
+    with EmulatorProcess(like_aws=True, stream_updating_s=0.25) as emulator:
         shown = settings_of(emulator.port)
     assert {name: shown[name] for name in LATENCIES} == {
         **{name: fact(name) for name in LATENCIES},
-        "updating_s": 0.25,
+        "stream_updating_s": 0.25,
     }
 
 

@@ -120,7 +120,7 @@ def test_the_capacity_mode_changes_twice_a_day(
     emulator: Emulator, client: Any, clock: ManualClock, refusal: Refusal
 ) -> None:
     """A third change within 24 hours is refused. A call that changes nothing does not count."""
-    emulator.settings.updating_s = 0.0
+    emulator.settings.stream_updating_s = 0.0
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/orders"
 
     def change(mode: str) -> dict[str, Any]:

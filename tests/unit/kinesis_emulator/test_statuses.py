@@ -24,7 +24,12 @@ HALF = str(2**127)
 def slow(emulator: Emulator) -> Emulator:
     """Let each status last: creation 10 s, and 2 s more until calls are accepted; changes 5 s; deletion 3 s."""
     settings = emulator.settings
-    settings.creating_s, settings.settling_s, settings.updating_s, settings.deleting_s = 10, 2, 5, 3
+    (
+        settings.stream_creating_s,
+        settings.stream_settling_s,
+        settings.stream_updating_s,
+        settings.stream_deleting_s,
+    ) = 10, 2, 5, 3
     return emulator
 
 
@@ -151,8 +156,10 @@ def test_by_default_each_status_lasts_half_a_second(
 
 def test_methods_take_no_time(emulator: Emulator, client: Any) -> None:
     """What a test sets up by `Emulator` itself is done at once, whatever the times are."""
-    emulator.settings.creating_s = emulator.settings.settling_s = emulator.settings.updating_s = 3600
-    emulator.settings.deleting_s = emulator.settings.consumer_creating_s = 3600
+    emulator.settings.stream_creating_s = emulator.settings.stream_settling_s = (
+        emulator.settings.stream_updating_s
+    ) = 3600
+    emulator.settings.stream_deleting_s = emulator.settings.consumer_creating_s = 3600
     emulator.create_stream("new", 2)
     emulator.split("new", SHARD)
     emulator.register_consumer("new", "one")

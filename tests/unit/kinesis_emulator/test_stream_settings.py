@@ -26,7 +26,9 @@ def summary(client: Any, stream: str = "orders") -> dict[str, Any]:
 def at_once(emulator: Emulator) -> None:
     """Let no status last, so that each call can follow the one before."""
     settings = emulator.settings
-    settings.creating_s = settings.settling_s = settings.updating_s = settings.deleting_s = 0
+    settings.stream_creating_s = settings.stream_settling_s = settings.stream_updating_s = (
+        settings.stream_deleting_s
+    ) = 0
     settings.consumer_creating_s = 0
 
 
@@ -49,7 +51,7 @@ def test_encryption_starts_and_stops(client: Any, iterator_of: Any) -> None:
 
 def test_what_changes_nothing_needs_no_update(emulator: Emulator, client: Any) -> None:
     """A call that asks for what is already so is accepted, and the stream stays ACTIVE."""
-    emulator.settings.updating_s = 60
+    emulator.settings.stream_updating_s = 60
     client.stop_stream_encryption(**KEY)
     client.update_stream_mode(StreamARN=ARN, StreamModeDetails=PROVISIONED)
     client.increase_stream_retention_period(StreamName="orders", RetentionPeriodHours=24)
@@ -196,7 +198,9 @@ def test_a_folder_keeps_all_of_it(new_client: Any, tmp_path: Path) -> None:
         return [{**answer, "ResponseMetadata": None} for answer in answers]
 
     def start() -> Emulator:
-        settings = Settings(limits=Limits.unlimited(), creating_s=0, updating_s=0, consumer_creating_s=0)
+        settings = Settings(
+            limits=Limits.unlimited(), stream_creating_s=0, stream_updating_s=0, consumer_creating_s=0
+        )
         return Emulator(data=tmp_path, clock=ManualClock(1_700_000_000.0), settings=settings)
 
     with start() as emulator:

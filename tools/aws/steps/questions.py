@@ -37,15 +37,15 @@ def run_statuses(kit: Kit) -> None:
 
 
 _QUESTIONS = {
-    "creating_s": "how long a new stream is CREATING",
+    "stream_creating_s": "how long a new stream is CREATING",
     "listed_after_s": "when ListStreams shows a new stream",
-    "settling_s": "how long after it is ACTIVE the last call is refused",
-    "updating_s": "how long a split or merge is UPDATING",
+    "stream_settling_s": "how long after it is ACTIVE the last call is refused",
+    "stream_updating_s": "how long a split or merge is UPDATING",
     "children_listed_after_s": "when ListShards shows the children of a split or merge",
     "parent_closed_after_s": "when ListShards shows the parent as closed",
     "children_hidden_again_s": "when ListShards last lacked children that it had shown",
     "readable_after_s": "when an acknowledged record can be read",
-    "deleting_s": "how long a deleted stream is DELETING",
+    "stream_deleting_s": "how long a deleted stream is DELETING",
     "unlisted_after_s": "when ListStreams shows a deleted stream no more",
 }
 
@@ -62,7 +62,7 @@ def _watch_creation(kit: Kit, name: str, times: dict[str, list[float]], refusals
     times.setdefault("listed_after_s", []).append(time.monotonic() - started_s)
     kit.wait_for(name, "ACTIVE")
     active_s = time.monotonic()
-    times.setdefault("creating_s", []).append(active_s - started_s)
+    times.setdefault("stream_creating_s", []).append(active_s - started_s)
     client, last_s = kit.client("kinesis", is_patient=False), 0.0
     calls = {
         "ListShards": partial(client.list_shards, StreamName=name),
@@ -77,7 +77,7 @@ def _watch_creation(kit: Kit, name: str, times: dict[str, list[float]], refusals
             if found != "success":
                 refusals[f"{action}: {found}"] += 1
                 last_s = passed_s
-    times.setdefault("settling_s", []).append(last_s)
+    times.setdefault("stream_settling_s", []).append(last_s)
 
 
 def _watch_reshard(kit: Kit, name: str, what: str, change: Any, times: dict[str, list[float]]) -> None:
@@ -106,7 +106,7 @@ def _watch_reshard(kit: Kit, name: str, what: str, change: Any, times: dict[str,
     for fact, seconds in (
         ("children_listed_after_s", shown_s),
         ("parent_closed_after_s", closed_s),
-        ("updating_s", active_s),
+        ("stream_updating_s", active_s),
         ("children_hidden_again_s", hidden_s or 0.0),
     ):
         times.setdefault(fact, []).append(float(seconds or 0.0))
@@ -131,7 +131,7 @@ def _watch_readable(kit: Kit, name: str, times: dict[str, list[float]]) -> None:
 def _watch_deletion(kit: Kit, name: str, times: dict[str, list[float]]) -> None:
     started_s = time.monotonic()
     wait_until(lambda: _is_gone(kit, name))
-    times.setdefault("deleting_s", []).append(time.monotonic() - started_s)
+    times.setdefault("stream_deleting_s", []).append(time.monotonic() - started_s)
     wait_until(lambda: not _is_listed(kit, name))
     times.setdefault("unlisted_after_s", []).append(time.monotonic() - started_s)
 

@@ -35,16 +35,16 @@ READER_GONE = 141
 N = TypeVar("N", int, float)
 _PARENT_CHECK_S = 0.25
 _TIMES = {
-    "readable-after": "time from the put of a record until it can be read",
-    "creating": "time for which a stream that CreateStream makes is CREATING, and refuses to be listed, read and written",
-    "settling": "time for which a new stream refuses this even after it is ACTIVE",
-    "updating": "time for which a stream is UPDATING after a change, and refuses others",
-    "deleting": "time for which a deleted stream is DELETING",
-    "consumer-creating": "time for which a registered consumer is CREATING",
-    "consumer-deleting": "time for which a deregistered consumer is DELETING",
+    "readable_after_s": "time from the put of a record until it can be read",
+    "stream_creating_s": "time for which a stream that CreateStream makes is CREATING, and refuses to be listed, read and written",
+    "stream_settling_s": "time for which a new stream refuses this even after it is ACTIVE",
+    "stream_updating_s": "time for which a stream is UPDATING after a change, and refuses others",
+    "stream_deleting_s": "time for which a deleted stream is DELETING",
+    "consumer_creating_s": "time for which a registered consumer is CREATING",
+    "consumer_deleting_s": "time for which a deregistered consumer is DELETING",
 }
+"""What the fields of `Settings` with these names mean. Options of streams do not say so: it is `--creating`."""
 _UNITS_S = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
-_TIME_FIELDS = tuple(f"{name.replace('-', '_')}_s" for name in _TIMES)
 _OF_SETTINGS = ("region", "shard_capacity_records", "signed_within_s")
 """The options that are fields of `Settings`."""
 
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None, name: str = NAME) -> int:
 def _settings(options: argparse.Namespace) -> Settings:
     """Return the settings: times that are not given are the default ones, or those of AWS."""
     settings = Settings.like_aws() if options.like_aws else Settings()
-    given = {name: value for name in _TIME_FIELDS if (value := getattr(options, name)) is not None}
+    given = {name: value for name in _TIMES if (value := getattr(options, name)) is not None}
     return replace(
         settings,
         limits=Limits.unlimited() if options.unlimited else Limits(),
@@ -227,14 +227,15 @@ def _parser(name: str = NAME) -> argparse.ArgumentParser:
         help="refuse calls whose signature date is further from the clock; AWS's value is 5m; default: no check",
         metavar="TIME",
     )
-    for name, field in zip(_TIMES, _TIME_FIELDS, strict=True):
+    for field, meaning in _TIMES.items():
+        name = field.removeprefix("stream_").removesuffix("_s").replace("_", "-")
         default = getattr(Settings(), field)
         parser.add_argument(
             f"--{name}",
             f"--{name}-s",
             type=_duration,
             dest=field,
-            help=f"{_TIMES[name]}, such as 500ms, 2s or 1m; default: {default:g}s",
+            help=f"{meaning}, such as 500ms, 2s or 1m; default: {default:g}s",
             metavar="TIME",
         )
     parser.add_argument(

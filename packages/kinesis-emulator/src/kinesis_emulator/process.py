@@ -43,11 +43,11 @@ class EmulatorProcess:
         like_aws: Whether statuses, listings and records take the times that they take on AWS, as `Settings.like_aws`. The
             times below, where they are given, come first. None is the default of `Settings`.
         readable_after_s: Seconds from the put of a record until it can be read.
-        creating_s: Seconds for which a stream that CreateStream makes is CREATING, and refuses to be listed, read and
+        stream_creating_s: Seconds for which a stream that CreateStream makes is CREATING, and refuses to be listed, read and
             written. *streams* are ACTIVE at once.
-        settling_s: Seconds for which such a stream refuses this even after it is ACTIVE.
-        updating_s: Seconds for which a stream is UPDATING after a change, and refuses others.
-        deleting_s: Seconds for which a deleted stream is DELETING.
+        stream_settling_s: Seconds for which such a stream refuses this even after it is ACTIVE.
+        stream_updating_s: Seconds for which a stream is UPDATING after a change, and refuses others.
+        stream_deleting_s: Seconds for which a deleted stream is DELETING.
         consumer_creating_s: Seconds for which a registered consumer is CREATING.
         consumer_deleting_s: Seconds for which a deregistered consumer is DELETING.
         fault_share: The share of calls with a fault, from 0 to 1, as `RandomFaults` chooses.
@@ -71,10 +71,10 @@ class EmulatorProcess:
         signed_within_s: float | None = None,
         like_aws: bool = False,
         readable_after_s: float | None = None,
-        creating_s: float | None = None,
-        settling_s: float | None = None,
-        updating_s: float | None = None,
-        deleting_s: float | None = None,
+        stream_creating_s: float | None = None,
+        stream_settling_s: float | None = None,
+        stream_updating_s: float | None = None,
+        stream_deleting_s: float | None = None,
         consumer_creating_s: float | None = None,
         consumer_deleting_s: float | None = None,
         fault_share: float = 0.0,
@@ -91,10 +91,10 @@ class EmulatorProcess:
             "clock-skew-s": clock_skew_s,
             "signed-within-s": signed_within_s,
             "readable-after-s": readable_after_s,
-            "creating-s": creating_s,
-            "settling-s": settling_s,
-            "updating-s": updating_s,
-            "deleting-s": deleting_s,
+            "creating-s": stream_creating_s,
+            "settling-s": stream_settling_s,
+            "updating-s": stream_updating_s,
+            "deleting-s": stream_deleting_s,
             "consumer-creating-s": consumer_creating_s,
             "consumer-deleting-s": consumer_deleting_s,
             "fault-share": fault_share,

@@ -85,4 +85,4 @@ def _check_scaling(current: int, target: int) -> None:
 
 def begin(service: Service, stream: StoredStream, reshard: Reshard) -> None:
     """Let a reshard be done at the end of the status UPDATING that begins now."""
-    reshards.begin(service.store, stream, reshard, service.now_ms(), service.settings.updating_s)
+    reshards.begin(service.store, stream, reshard, service.now_ms(), service.settings.stream_updating_s)

@@ -188,7 +188,7 @@ class Service:
             before = stream.version()
             yield stream
             if stream.version() != before:
-                stream.begin("UPDATING", self.now_ms(), self.settings.updating_s)
+                stream.begin("UPDATING", self.now_ms(), self.settings.stream_updating_s)
                 stream.save()
 
     def end_dry_run(self, request: Request) -> None:

@@ -32,21 +32,21 @@ class Settings:
     """Whether expired records stay in memory for `Emulator.records`."""
     shard_capacity_records: int | None = None
     """A shard keeps at least this many records, and may remove older ones before they expire. None: only by retention."""
-    creating_s: float = 0.5
+    stream_creating_s: float = 0.5
     """
     How long a stream is CREATING after CreateStream. Kinesis then refuses to list, read and write it.
 
     As the other times of statuses, it holds for calls over HTTP that begin later, and passes by the emulator's clock.
     """
-    settling_s: float = 0.0
+    stream_settling_s: float = 0.0
     """
     For this time after a new stream is ACTIVE by its description, calls are still refused as if it was CREATING.
 
     AWS does so at times. By default the emulator does not: a program that asks often until the stream is ACTIVE would fail by chance.
     """
-    updating_s: float = 0.5
+    stream_updating_s: float = 0.5
     """How long a stream is UPDATING after a change, such as a reshard. Further changes are refused in this time."""
-    deleting_s: float = 0.5
+    stream_deleting_s: float = 0.5
     """How long a deleted stream is DELETING, with its name in use."""
     consumer_creating_s: float = 0.5
     """How long a registered consumer is CREATING."""
@@ -95,10 +95,10 @@ class Settings:
 
 
 LATENCIES = (
-    "creating_s",
-    "settling_s",
-    "updating_s",
-    "deleting_s",
+    "stream_creating_s",
+    "stream_settling_s",
+    "stream_updating_s",
+    "stream_deleting_s",
     "consumer_creating_s",
     "hide_children_s",
     "readable_after_s",

@@ -39,7 +39,9 @@ def create_stream(service: Service, request: Request) -> None:
     _check_warm(stream, mode, stream.warm_mibps)
     service.store.bury(stream.created_ms)
     check_creation(service, stream, shards)
-    stream.begin("CREATING", stream.created_ms, service.settings.creating_s, service.settings.settling_s)
+    stream.begin(
+        "CREATING", stream.created_ms, service.settings.stream_creating_s, service.settings.stream_settling_s
+    )
     service.store.create(stream, max(shards, stream.warm_mibps or 0))
 
 
@@ -67,14 +69,14 @@ def delete_stream(service: Service, request: Request) -> None:
             f"delete {stream.name} anyway, set the EnforceConsumerDeletion parameter to true.",
         )
     service.admit("DeleteStream", f"account {stream.account_id}", service.settings.limits.delete_stream_per_s)
-    delete(service, stream, service.settings.deleting_s)
+    delete(service, stream, service.settings.stream_deleting_s)
 
 
-def delete(service: Service, stream: StoredStream, deleting_s: float) -> None:
-    """Delete *stream*, once it was DELETING for *deleting_s*."""
+def delete(service: Service, stream: StoredStream, stream_deleting_s: float) -> None:
+    """Delete *stream*, once it was DELETING for *stream_deleting_s*."""
     if stream.deleting_ms is None:
         now_ms = service.now_ms()
-        service.store.delete_at(stream, now_ms + round(deleting_s * 1000))
+        service.store.delete_at(stream, now_ms + round(stream_deleting_s * 1000))
         service.store.bury(now_ms)
 
 

@@ -16,6 +16,7 @@ def describe_limits(service: Service, request: Request) -> dict[str, Any]:
     region, account_id = request.region, service.account_of(request)
     streams = service.store.list(region, account_id)
     limits = service.settings.limits
+    service.admit(request.action, f"account {account_id}", limits.describe_limits_per_s)
     return {
         "ShardLimit": _NO_LIMIT if limits.shards_per_account is None else limits.shards_per_account,
         "OpenShardCount": service.open_shards(region, account_id),
@@ -29,12 +30,17 @@ def describe_limits(service: Service, request: Request) -> dict[str, Any]:
 
 
 def describe_settings(service: Service, request: Request) -> dict[str, Any]:
-    return _show(service.store.account_settings(request.region, service.account_of(request)))
+    account_id = service.account_of(request)
+    rate = service.settings.limits.describe_account_settings_per_s
+    service.admit(request.action, f"account {account_id}", rate)
+    return _show(service.store.account_settings(request.region, account_id))
 
 
 def update_settings(service: Service, request: Request) -> dict[str, Any]:
     """Change the commitment. One that is enabled again keeps its begin."""
     region, account_id = request.region, service.account_of(request)
+    rate = service.settings.limits.update_account_settings_per_s
+    service.admit(request.action, f"account {account_id}", rate)
     status = request.member("MinimumThroughputBillingCommitment").text("Status")
     held = service.store.account_settings(region, account_id)
     if held.get("status", "DISABLED") != status:

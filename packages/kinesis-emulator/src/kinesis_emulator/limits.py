@@ -62,7 +62,17 @@ class Limits:
     update_shard_count_per_s: int | None = 10
     describe_stream_per_s: int | None = 10
     describe_stream_summary_per_s: int | None = 20
+    list_streams_per_s: int | None = 5
+    """Per account, as for the next six."""
+    describe_limits_per_s: int | None = 1
+    describe_account_settings_per_s: int | None = 5
+    update_account_settings_per_s: int | None = 5
+    add_tags_per_s: int | None = 5
+    """AddTagsToStream. AWS documents no rate of TagResource and the other two."""
+    remove_tags_per_s: int | None = 5
+    list_tags_per_s: int | None = 5
     list_shards_per_s: int | None = 1000
+    """Per stream."""
     register_consumer_per_s: int | None = 5
     """Per account. The limits of the other calls for consumers are per stream."""
     deregister_consumer_per_s: int | None = 5

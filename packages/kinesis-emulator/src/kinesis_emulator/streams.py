@@ -16,6 +16,12 @@ from kinesis_emulator.tags import new_tags, read_tags
 
 MAX_RETENTION_HOURS = 8760
 _MOST_WARM_MIBPS = 10 * 1024
+_PAGE = 100
+"""
+The shards of a DescribeStream and the names of a ListStreams: the default, and the most.
+
+Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStream.html
+"""
 _DEFAULT_SHARDS = 4
 """Source: https://github.com/localstack/localstack/issues/6543, with AWS's response."""
 
@@ -82,7 +88,7 @@ def delete(service: Service, stream: StoredStream, stream_deleting_s: float) -> 
 
 def describe_stream(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
-    limit = request.optional_integer("Limit") or 100
+    limit = min(request.optional_integer("Limit") or _PAGE, _PAGE)
     after = request.optional_text("ExclusiveStartShardId") or ""
     account = f"account {stream.account_id}"
     service.admit("DescribeStream", account, service.settings.limits.describe_stream_per_s)
@@ -144,13 +150,11 @@ def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:
 
 def list_streams(service: Service, request: Request) -> dict[str, Any]:
     service.store.bury(service.now_ms())
-    limit = request.optional_integer("Limit") or 100
+    account_id = service.account_of(request)
+    service.admit("ListStreams", f"account {account_id}", service.settings.limits.list_streams_per_s)
+    limit = min(request.optional_integer("Limit") or _PAGE, _PAGE)
     after = request.optional_text("NextToken") or request.optional_text("ExclusiveStartStreamName") or ""
-    streams = [
-        stream
-        for stream in service.store.list(request.region, service.account_of(request))
-        if stream.name > after
-    ]
+    streams = [stream for stream in service.store.list(request.region, account_id) if stream.name > after]
     page, has_more = streams[:limit], len(streams) > limit
     summaries = [_summary(service, stream) for stream in page]
     response: dict[str, Any] = {

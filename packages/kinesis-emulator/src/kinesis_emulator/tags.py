@@ -69,7 +69,9 @@ def _show(tags: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def add_tags(service: Service, request: Request) -> None:
-    _add(resource_of(service.find_stream(request)), request)
+    stream = service.find_stream(request)
+    service.admit(request.action, f"account {stream.account_id}", service.settings.limits.add_tags_per_s)
+    _add(resource_of(stream), request)
 
 
 def tag_resource(service: Service, request: Request) -> None:
@@ -83,7 +85,9 @@ def _add(resource: Resource, request: Request) -> None:
 
 
 def remove_tags(service: Service, request: Request) -> None:
-    _remove(resource_of(service.find_stream(request)), request)
+    stream = service.find_stream(request)
+    service.admit(request.action, f"account {stream.account_id}", service.settings.limits.remove_tags_per_s)
+    _remove(resource_of(stream), request)
 
 
 def untag_resource(service: Service, request: Request) -> None:
@@ -101,7 +105,9 @@ def _remove(resource: Resource, request: Request) -> None:
 def list_tags(service: Service, request: Request) -> dict[str, Any]:
     limit = request.optional_integer("Limit") or _MOST
     after = request.optional_text("ExclusiveStartTagKey") or ""
-    tags = [tag for tag in _show(service.find_stream(request).tags) if tag["Key"] > after]
+    stream = service.find_stream(request)
+    service.admit(request.action, f"account {stream.account_id}", service.settings.limits.list_tags_per_s)
+    tags = [tag for tag in _show(stream.tags) if tag["Key"] > after]
     return {"Tags": tags[:limit], "HasMoreTags": len(tags) > limit}
 
 

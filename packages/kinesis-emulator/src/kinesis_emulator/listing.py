@@ -11,7 +11,8 @@ from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard
 from kinesis_emulator.store import StoredStream
 
-_DEFAULT_PAGE = 1000
+_LONGEST_PAGE = 1000
+"""Also if MaxResults is higher: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html."""
 
 
 def list_shards(service: Service, request: Request) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def list_shards(service: Service, request: Request) -> dict[str, Any]:
     with stream.lock:
         listed = stream.listed_shards(now_ms, service.settings.hide_children_s)
         shards = [shard for shard in listed if _is_wanted(shard, state, stream, now_ms)]
-        page = shards[: limit or _DEFAULT_PAGE]
+        page = shards[: min(limit or _LONGEST_PAGE, _LONGEST_PAGE)]
         response: dict[str, Any] = {"Shards": [shard.describe() for shard in page]}
     if len(shards) > len(page):
         response["NextToken"] = encode_token({**state, "after": page[-1].shard_id}, now_ms)

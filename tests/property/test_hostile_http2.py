@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, strategies as st
 
-from kinesis_emulator import Emulator
+from kinesis_emulator import Emulator, Limits, Settings
 from support.http2_client import Http2Client
 from support.waiting import PATIENCE_S, wait_until
 
@@ -68,7 +68,7 @@ def failures() -> Iterator[list[object]]:
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[Emulator]:
-    with Emulator() as running:
+    with Emulator(settings=Settings(limits=Limits.unlimited())) as running:
         yield running
 
 

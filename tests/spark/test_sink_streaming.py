@@ -166,8 +166,9 @@ def test_producers_are_kept(
     Workers keep their producers: each worker, not each task, describes the stream once. The shards are listed before
     the first aggregate of a task, because a worker may outlive its stream.
     """
+    stream = make_stream(shards=2)
     emulator.settings.fault = seen = CarriedOut()
-    query = make_sink(feed.frame().repartition(2), make_stream(shards=2)).start()
+    query = make_sink(feed.frame().repartition(2), stream).start()
     batches, workers = 5, 2
     for batch in range(batches):
         feed.add(numbered(batch * 10, 10))

@@ -23,7 +23,7 @@ from support.waiting import PATIENCE_S
 from support.witness import WitnessUnavailableError, install, require
 
 PAGE = blocks(ROOT / "docs" / "howto" / "use-in-your-tests.md")
-CACHE = ROOT / ".nox" / "docs"
+CACHE = ROOT / ".nox" / "programs-of-pages"  # the session has the folder docs
 _INSTALL_S = 600.0
 CONSOLE = """\
 <dependency>

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import python_path
-from tools.soak.processes import EMULATOR, JVM, TASKS, Holding, holding, look
+from tools.soak.processes import JVM, TASKS, Holding
 from tools.soak.verdict import Look, leaks, trends
 
 Series = Callable[[int], float]
@@ -114,34 +114,29 @@ after = look()[DRIVER]
 assert (between.files - before.files, between.threads - before.threads) == (1, 1)
 assert (after.files, after.threads) == (before.files, before.threads)
 """
-"""Measures itself, in a process of its own in which nothing else opens or closes anything."""
+"""Measures itself."""
+CHILDREN = """
+import os, subprocess, sys
+
+from tools.soak.processes import EMULATOR, holding, look
+
+command = [sys.executable, "-c", "import sys; sys.stdin.read()", "kinesis_emulator"]
+with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+    assert holding(child.pid).processes == 1
+    assert look()[EMULATOR].processes == 1
+    child.stdin.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert EMULATOR not in look()
+"""
+"""A child is found by its command, and no longer once it has ended, although nobody has waited for it."""
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
-def test_looking_counts_what_a_process_opens(tmp_path: Path) -> None:
-    """Files, threads and memory that a process takes are measured, and no longer once it returns them."""
+@pytest.mark.parametrize("program", [LOOKS, CHILDREN], ids=["what it opens", "its children"])
+def test_looking(program: str, tmp_path: Path) -> None:
+    """What a process takes, and what it starts, is measured, and no longer once that is gone. In a process of its own nothing else is."""
     environment = {**os.environ, "PYTHONPATH": python_path()}
     ran = subprocess.run(
-        [sys.executable, "-c", LOOKS], cwd=tmp_path, env=environment, capture_output=True, check=False
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, check=False
     )
     assert ran.returncode == 0, ran.stderr.decode()
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux has /proc")
-def test_looking_finds_children() -> None:
-    """A child is found by its command, and no longer once it has ended, waited for or not."""
-    others = emulators()
-    command = [sys.executable, "-c", "input()", "kinesis_emulator"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
-        assert holding(child.pid).processes == 1
-        assert emulators() == others + 1
-        assert child.stdin is not None
-        child.stdin.close()
-        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        assert emulators() == others
-
-
-def emulators() -> int:
-    """Return the number of emulators. Those of other tests may run until the end."""
-    seen = look().get(EMULATOR)
-    return 0 if seen is None else seen.processes

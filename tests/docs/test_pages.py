@@ -117,7 +117,7 @@ def person(
     """Yield a reader in a new terminal, with a fresh Kinesis. What a page installs is undone after it."""
     shutil.rmtree(home / "kinesis-examples", ignore_errors=True)
     python = home / "kinesis-env" / "bin" / "python"
-    pip = [python, "-m", "pip"]
+    pip: list[str | Path] = [python, "-m", "pip"]
     before = _installed(python)
     with reader(home, environment | quick_jvms, tmp_path / "log") as person:
         each_time = [block for block in blocks(SET_UP) if block.section in EACH_TIME]

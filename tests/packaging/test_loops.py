@@ -61,3 +61,17 @@ def test_contributing_names_each_folder_and_its_loop() -> None:
     tests = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
     assert {path for path in tests if not any(path.is_relative_to(folder) for folder in FOLDERS)} == set()
     assert [folder for folder in FOLDERS if not Path(TESTS, folder).is_dir()] == []
+
+
+def test_no_session_has_a_folder_of_tests_or_tools() -> None:
+    """nox keeps the environment of a session in `.nox/SESSION`, and deletes all that is in it when it makes another one."""
+    root = TESTS.parent
+    decorated = re.compile(r"^@nox\.session.*\n(?:@.*\n)*def (\w+)\(", re.MULTILINE)
+    sessions = set(decorated.findall((root / "noxfile.py").read_text(encoding="utf-8")))
+    sources = [
+        path.read_text(encoding="utf-8") for top in (TESTS, root / "tools") for path in top.rglob("*.py")
+    ]
+    folders = {name for source in sources for name in re.findall(r'"\.nox" / "([\w-]+)"', source)}
+    assert {"tests", "aws"} <= sessions
+    assert "witness" in folders
+    assert not sessions & folders

@@ -34,8 +34,8 @@ from tools.aws.prices import AS_OF, CHEAPEST, ELSEWHERE, PRICES, cost, factor, t
 from tools.aws.running import CLEANING_S, Running
 from tools.aws.target import Target
 
-FOLDER = ROOT / ".nox" / "aws"
-"""Each run has a folder here, with its ledger, logs and report."""
+FOLDER = ROOT / ".nox" / "aws-runs"
+"""Each run has a folder here, with its ledger, logs and report. nox may delete `.nox/aws`, the environment of the session."""
 GOOD, BAD, NOTHING_DONE, LEFT = range(4)
 BUDGET_USD = 1.5
 LONGEST_MINUTES = 180.0

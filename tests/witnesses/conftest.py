@@ -8,6 +8,7 @@ import pytest
 
 from kinesis_emulator import Emulator
 from support.kcl.dynamodb_local import DynamoDbLocal
+from support.streams import StreamUnderTest
 from support.witness import WitnessUnavailableError, require
 
 
@@ -15,6 +16,11 @@ from support.witness import WitnessUnavailableError, require
 def emulator() -> Iterator[Emulator]:
     with Emulator() as started:
         yield started
+
+
+@pytest.fixture
+def stream(emulator: Emulator) -> StreamUnderTest:
+    return StreamUnderTest(emulator.endpoint_url, shards=2)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kinesis_emulator import Emulator
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.event_process import EventProcess
 from support.streams import StreamUnderTest
@@ -18,11 +17,6 @@ from support.witnesses.claims import check_claim
 from support.witnesses.environment import start_program
 
 pytestmark = [pytest.mark.witness, pytest.mark.libraries]
-
-
-@pytest.fixture
-def stream(emulator: Emulator) -> StreamUnderTest:
-    return StreamUnderTest(emulator.endpoint_url, shards=2)
 
 
 @pytest.fixture

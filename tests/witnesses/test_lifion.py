@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kinesis_emulator import Emulator
 from support.installs import npm_ci
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.event_process import EventProcess
@@ -20,11 +19,6 @@ from support.witnesses.environment import PROGRAMS
 
 pytestmark = [pytest.mark.witness, pytest.mark.libraries]
 HERE = PROGRAMS / "lifion"
-
-
-@pytest.fixture
-def stream(emulator: Emulator) -> StreamUnderTest:
-    return StreamUnderTest(emulator.endpoint_url, shards=2)
 
 
 @pytest.fixture

@@ -23,11 +23,6 @@ pytestmark = pytest.mark.witness
 SENT = [str(number) for number in range(900)]
 
 
-@pytest.fixture
-def stream(emulator: Emulator) -> StreamUnderTest:
-    return StreamUnderTest(emulator.endpoint_url, shards=2)
-
-
 @contextmanager
 def started(program: str, stream: StreamUnderTest, log: Path) -> Iterator[EventProcess]:
     arguments = {"stream": stream.name, "region": REGION}

@@ -8,7 +8,6 @@ call takes it about 50 us, since it has no parser, router or checks.
 from __future__ import annotations
 
 import base64
-import json
 import random
 import re
 import threading
@@ -45,7 +44,7 @@ _ARRAY, _MAP = 4, 5
 _TARGET = re.compile(rb"\r\nx-amz-target: *Kinesis_20131202\.(\w+)", re.IGNORECASE)
 _CBOR = re.compile(rb"\r\ncontent-type: *application/(x-amz-)?cbor", re.IGNORECASE)
 _FACTS = b"Date: %b\r\nx-amzn-RequestId: 00000000-0000-0000-0000-000000000000\r\n"
-_UNKNOWN = b'{"__type":"UnknownOperationException","message":"This action is not canned."}'
+_UNKNOWN = {"__type": "UnknownOperationException", "message": "This action is not canned."}
 Json = dict[str, Any]
 
 
@@ -263,7 +262,7 @@ class CannedResponses:
         if action == "GetRecords":
             return self._get_records(params, log)
         respond = self._responses.get(action)
-        return None if respond is None else wire_format.encode(json.dumps(respond(params)).encode())
+        return None if respond is None else wire_format.encode(respond(params))
 
     def _in_cbor(self) -> ShardLog:
         with self._cbor_lock:
@@ -316,7 +315,7 @@ class CannedResponses:
             "StreamStatus": "ACTIVE",
             "StreamModeDetails": {"StreamMode": "PROVISIONED"},
             "RetentionPeriodHours": 24,
-            "StreamCreationTimestamp": round(self._started_s) - 86400,
+            "StreamCreationTimestamp": cbor.Time((round(self._started_s) - 86400) * 1000),
             "EnhancedMonitoring": [{"ShardLevelMetrics": []}],
             "OpenShardCount": stream.shards,
             "ConsumerCount": 0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import chain
 from typing import Any
@@ -27,7 +26,7 @@ def call(
     written: wire_formats.BodyFormat = wire_formats.JSON,
     **request: Any,
 ) -> Json:
-    body = responses.body(action, written.encode(json.dumps(request).encode()), written)
+    body = responses.body(action, written.encode(request), written)
     assert body is not None
     return written.decode(body)
 

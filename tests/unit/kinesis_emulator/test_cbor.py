@@ -75,6 +75,7 @@ READ_ONLY: list[tuple[Any, str]] = [
 """Those that are read, and written in another way."""
 REFUSED = [
     *("", "18", "1c", "1f", "3f", "ff"),  # cut short, reserved, an indefinite length of a number, a break
+    *("1fff", "1f00ff", "3fff", "dfff"),  # an indefinite length of a number or a tag
     *("0000", "8001", "f6f6"),  # bytes after the value
     *("41", "62ff", "8201", "a16161", "5f41", "7f6161", "9f01", "bf6161", "bf6161ff"),
     *("61ff", "62c328", "7f61c361bcff"),  # no UTF-8, also when only the parts together are

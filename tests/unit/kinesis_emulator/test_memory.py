@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings
-from kinesis_emulator.shards import RecordLog
+from kinesis_emulator.records import RecordLog, record_in_json
 
 DAY_S = 24 * 3600
 
@@ -33,9 +33,11 @@ def size_of(log: RecordLog) -> int:
 def test_nothing_remains_of_freed_records() -> None:
     """A log that always has the newest 100 records is as big after 50,000 records as after 500."""
     log, sizes = RecordLog(), []
+    record = record_in_json("1", 1, "dGVh", "key")
     for number in range(50_000):
-        log.append(b"record", 6, arrived_ms=1_700_000_000_000 + number)
+        log.append(record, 3, arrived_ms=1_700_000_000_000 + number)
         log.free(log.end - 100)
+        log.fragments(log.end - 1, log.end, "cbor")
         if number in {499, 49_999}:
             sizes.append(size_of(log))
     assert sizes[1] <= sizes[0]

@@ -146,6 +146,23 @@ def test_bodies_that_cannot_be_read(action: str, body: bytes, call: Call, emulat
     assert emulator.records("orders") == []
 
 
+@pytest.mark.parametrize("value", [b"orders", cbor.Time(5)])
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [(lambda value: {"Limit": value}, "Limit"), (lambda value: {"Limit": [value]}, "an item")],
+    ids=["member", "item"],
+)
+def test_the_error_names_a_member_of_another_type(
+    params: Callable[[Any], Any], named: str, value: Any, call: Call
+) -> None:
+    """Only a payload is bytes, and only a time has its tag."""
+    status, error = call("ListStreams", **params(value))
+    assert (status, error["Message"]) == (
+        400,
+        f"The body is malformed: {named} has a value of the wrong type.",
+    )
+
+
 def test_events_are_in_cbor(emulator: Emulator, post: Any) -> None:
     """Payloads of a subscription are in the format of the call: its first event, its records and the error that ends it."""
     arn = emulator.register_consumer("orders", "one")

@@ -8,7 +8,9 @@ Keys are text. Everything else is refused: other tags, repeated keys, bytes afte
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _DEEPEST = 32
@@ -18,7 +20,9 @@ _TIME_TAG = 1
 _SIMPLE = {20: False, 21: True, 22: None}
 _SIMPLE_HEADS = {value: 0xE0 + info for info, value in _SIMPLE.items()}
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
-_UINT, _NEGATIVE, _BYTES, _TEXT, _ARRAY, _MAP, _TAG, _OTHER = range(8)
+_UINT, _NEGATIVE, _BYTES, _TEXT, ARRAY, MAP, _TAG, _OTHER = range(8)
+_STRINGS = (_TEXT, _BYTES)
+_CUT = "the value is cut short"
 
 
 @dataclass(frozen=True)
@@ -28,18 +32,24 @@ class Time:
     epoch_ms: int
 
 
+Convert = Callable[[str, Any], Any]
+
+
 def encode(value: Any) -> bytes:
     """
     Return *value* as CBOR: None, bool, int of 64 bits, float, str, bytes, `Time`, and lists and dicts of these.
+
+    Half a character of UTF-16, which JSON can have in a text, becomes a question mark.
 
     Raises:
         TypeError, OverflowError: It has a value of another type, or a longer integer.
     """
     parts: list[bytes] = []
-    _write(value, parts)
+    _write(value, parts.append)
     return b"".join(parts)
 
 
+@lru_cache(1024)
 def encode_head(kind: int, number: int) -> bytes:
     """Return the head of an item of a major type, with its value or length."""
     if number < 24:
@@ -50,21 +60,30 @@ def encode_head(kind: int, number: int) -> bytes:
     raise OverflowError(f"{number} has more than 64 bits")
 
 
-def _write(value: Any, parts: list[bytes]) -> None:
-    match value:
-        case Time(epoch_ms):
-            parts += (encode_head(_TAG, _TIME_TAG), _scalar(epoch_ms))
-        case list():
-            parts.append(encode_head(_ARRAY, len(value)))
-            for item in value:
-                _write(item, parts)
-        case dict():
-            parts.append(encode_head(_MAP, len(value)))
-            for key, item in value.items():
-                parts.append(_scalar(key))
-                _write(item, parts)
-        case _:
-            parts.append(_scalar(value))
+def _write(value: Any, add: Callable[[bytes], None]) -> None:
+    """Give the parts of *value* to *add*."""
+    kind = type(value)
+    if kind is str:
+        add(_text(value))
+    elif kind is dict:
+        add(encode_head(MAP, len(value)))
+        for name, item in value.items():
+            add(_name(name))
+            _write(item, add)
+    elif kind is list:
+        add(encode_head(ARRAY, len(value)))
+        for item in value:
+            _write(item, add)
+    else:
+        add(_scalar(value))
+
+
+def _text(text: str) -> bytes:
+    raw = text.encode(errors="replace")
+    return encode_head(_TEXT, len(raw)) + raw
+
+
+_name = lru_cache(1024)(_text)
 
 
 def _scalar(value: Any) -> bytes:
@@ -77,21 +96,31 @@ def _scalar(value: Any) -> bytes:
             return b"\xfb" + struct.pack(">d", value)
         case bytes():
             return encode_head(_BYTES, len(value)) + value
-        case str():
-            text = value.encode()
-            return encode_head(_TEXT, len(text)) + text
+        case Time(epoch_ms):
+            return encode_head(_TAG, _TIME_TAG) + _scalar(epoch_ms)
     raise TypeError(f"CBOR here has no {type(value).__name__}")
 
 
-def decode(data: bytes) -> Any:
+def _unchanged(_: str, value: Any) -> Any:
+    return value
+
+
+def decode(data: bytes, convert: Convert = _unchanged) -> Any:
     """
     Return the value that *data* consists of, in the types that `encode` takes.
+
+    Args:
+        data: The whole of it.
+        convert: Is called with each member of a map, or with "" and each item of a list, and returns what it becomes.
 
     Raises:
         ValueError: It is not one such value.
     """
-    reader = _Reader(data)
-    value = reader.value(_DEEPEST)
+    reader = _Reader(data, convert)
+    try:
+        value = reader.value(_DEEPEST)
+    except IndexError:
+        raise ValueError(_CUT) from None
     if reader.index != len(data):
         raise ValueError("there are bytes after the value")
     return value
@@ -100,40 +129,49 @@ def decode(data: bytes) -> Any:
 class _Reader:
     """The bytes, and the index of the next one. A length takes no memory before its items have come."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, convert: Convert) -> None:
         self.data = data
         self.index = 0
+        self._convert = convert
 
     def value(self, depth: int) -> Any:
-        kind, info = divmod(self._take(1)[0], 32)
+        head = self.data[self.index]
+        self.index += 1
+        kind, info = head >> 5, head & 31
         if kind == _OTHER:
             return self._other(info)
         if depth == 0:
             raise ValueError("the value nests too deeply")
-        number = None if info == _INDEFINITE else self._number(info)
-        if kind in (_BYTES, _TEXT):
-            return self._string(kind, number)
-        if kind in (_ARRAY, _MAP):
-            return (self._array if kind == _ARRAY else self._map)(number, depth - 1)
+        number = info if info < 24 else self._length(info)
+        if kind == _TEXT and number is not None:
+            return self._take(number).decode()
+        if kind == _BYTES and number is not None:
+            return self._take(number)
+        if kind == MAP:
+            return self._map(number, depth - 1)
+        if kind == ARRAY:
+            return self._array(number, depth - 1)
         if number is None:
-            raise ValueError("a number or tag has an indefinite length")
+            return self._parts(kind)
         if kind == _TAG:
             return self._time(number, depth - 1)
         return number if kind == _UINT else -1 - number
 
-    def _take(self, count: int) -> bytes:
-        taken = self.data[self.index : self.index + count]
-        if len(taken) < count:
-            raise ValueError("the value is cut short")
-        self.index += count
-        return taken
-
-    def _number(self, info: int) -> int:
-        if info < 24:
-            return info
+    def _length(self, info: int) -> int | None:
+        """Return the number of a head with *info*, which can be in the bytes after it. None is an indefinite length."""
+        if info == _INDEFINITE:
+            return None
         if info > 27:
             raise ValueError(f"the head has the reserved value {info}")
         return int.from_bytes(self._take(1 << info - 24), "big")
+
+    def _take(self, count: int) -> bytes:
+        start = self.index
+        self.index += count
+        taken = self.data[start : self.index]
+        if len(taken) < count:
+            raise ValueError(_CUT)
+        return taken
 
     def _other(self, info: int) -> Any:
         if info in _FLOATS:
@@ -142,37 +180,39 @@ class _Reader:
             raise ValueError(f"the simple value {info} is not known")
         return _SIMPLE[info]
 
+    def _items(self, length: int | None) -> Iterable[object]:
+        """Iterate once for each item of an array, a map or a string in parts."""
+        return iter(self._ends, True) if length is None else range(length)
+
     def _ends(self) -> bool:
         """Skip the break that ends an indefinite length. Return False if something else comes next."""
-        is_end = self.data[self.index : self.index + 1] == bytes([_BREAK])
+        is_end = self.data[self.index] == _BREAK
         self.index += is_end
         return is_end
 
-    def _string(self, kind: int, length: int | None) -> bytes | str:
-        if length is not None:
-            raw = self._take(length)
-            return raw if kind == _BYTES else raw.decode()
-        chunks: list[Any] = []
-        while not self._ends():
-            chunk_kind, info = divmod(self._take(1)[0], 32)
-            if chunk_kind != kind or info == _INDEFINITE:
-                raise ValueError("a string has a chunk of another type")
-            chunks.append(self._string(kind, self._number(info)))
-        return b"".join(chunks) if kind == _BYTES else "".join(chunks)
+    def _parts(self, kind: int) -> bytes | str:
+        """Return a string in parts, each of which has its length."""
+        if kind not in _STRINGS:
+            raise ValueError("a number or tag has an indefinite length")
+        parts = [self._part(kind) for _ in self._items(None)]
+        return b"".join(parts) if kind == _BYTES else "".join(parts)
+
+    def _part(self, kind: int) -> Any:
+        head = self.data[self.index]
+        if head >> 5 != kind or head & 31 == _INDEFINITE:
+            raise ValueError("a string has a part of another type")
+        return self.value(1)
 
     def _array(self, length: int | None, depth: int) -> list[Any]:
-        items: list[Any] = []
-        while not self._ends() if length is None else len(items) < length:
-            items.append(self.value(depth))
-        return items
+        return [self._convert("", self.value(depth)) for _ in self._items(length)]
 
     def _map(self, length: int | None, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
-        while not self._ends() if length is None else len(members) < length:
+        for _ in self._items(length):
             key = self.value(depth)
-            if not isinstance(key, str) or key in members:
+            if type(key) is not str or key in members:
                 raise ValueError(f"the key {key!r} is not text, or occurs twice")
-            members[key] = self.value(depth)
+            members[key] = self._convert(key, self.value(depth))
         return members
 
     def _time(self, tag: int, depth: int) -> Time:

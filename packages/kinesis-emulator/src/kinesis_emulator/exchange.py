@@ -117,9 +117,9 @@ class Exchange:
     def _encoded(self, response: Response, wire_format: BodyFormat, more: Headers) -> HttpResponse:
         body, fault = response.body, response.fault or Fault()
         content_type = fault.content_type or wire_format.content_type
-        if isinstance(body, bytes):
-            body = body if fault.body is not None else wire_format.encode(body)
-        elif body is not None:
+        if isinstance(body, dict):
+            body = wire_format.encode(body)
+        elif body is not None and not isinstance(body, bytes):
             content_type = EVENTS
         headers = [
             ("x-amzn-RequestId", str(uuid.uuid4())),

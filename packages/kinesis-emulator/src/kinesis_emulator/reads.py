@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +20,7 @@ from kinesis_emulator.service import Service
 from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredShard
 from kinesis_emulator.store import StoredStream
+from kinesis_emulator.wire_formats import FORMATS
 
 _NUMBERED = ("AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER")
 
@@ -66,14 +65,14 @@ def get_records(service: Service, request: Request) -> bytes:
         shard.rates.read_bytes.add(
             limits.read_bytes_per_s, now_s, shard.records.data_bytes(page.start, page.stop)
         )
-        fragments = shard.records.fragments(page.start, page.stop)
+        records = shard.records.fragments(page.start, page.stop, request.wire_format)
     tail: dict[str, Any] = {"MillisBehindLatest": page.behind_ms}
     if page.following is not None:
         following = ShardIterator(stream.arn, shard.shard_id, shard.opened_s, page.following, now_ms)
         tail["NextShardIterator"] = encode_iterator(following)
     else:
         tail["ChildShards"] = shard.describe_children()
-    return encode_page(fragments, tail)
+    return FORMATS[request.wire_format].page(records, tail)
 
 
 def _stream_of(service: Service, iterator: ShardIterator, request: Request) -> StoredStream:
@@ -152,14 +151,6 @@ def _cut(shard: StoredShard, start: int, stop: int, size: PageSize) -> int:
     max_records, max_bytes = size
     stop = min(stop, start + max_records)
     return stop if max_bytes is None else min(stop, shard.records.index_after_bytes(start, max_bytes))
-
-
-def encode_page(fragments: Iterable[bytes], tail: dict[str, Any]) -> bytes:
-    """Return a page as JSON. Records are encoded when they are put, so that a read only joins them."""
-    return b'{"Records":[%s],%s' % (
-        b",".join(fragments),
-        json.dumps(tail, separators=(",", ":"))[1:].encode(),
-    )
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinesis_emulator.cbor import Time
 from kinesis_emulator.consumers import RegisteredConsumer
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
 from kinesis_emulator.iterators import decode_token, encode_token
@@ -135,5 +136,5 @@ def _facts(consumer: RegisteredConsumer, now_ms: int) -> dict[str, Any]:
         "ConsumerName": consumer.name,
         "ConsumerARN": consumer.arn,
         "ConsumerStatus": consumer.status(now_ms),
-        "ConsumerCreationTimestamp": consumer.created_s,
+        "ConsumerCreationTimestamp": Time(consumer.created_s * 1000),
     }

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.iterators import decode_iterator
 from kinesis_emulator.validation import MODEL, to_integer
+from kinesis_emulator.wire_formats import WireFormat
 
 NAME_PATTERN = re.compile(MODEL["shapes"]["StreamName"]["pattern"])
 HttpVersion = Literal["1.1", "2"]
@@ -31,7 +32,7 @@ class Request:
     access_key: str = ""
     signed_at: str = ""
     """The header x-amz-date; empty for an unsigned call."""
-    wire_format: Literal["json", "cbor"] = "json"
+    wire_format: WireFormat = "json"
     """The format of the bodies of the request and of its response."""
     http_version: HttpVersion = "1.1"
 

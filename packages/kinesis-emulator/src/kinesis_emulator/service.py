@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import Counter, defaultdict
@@ -91,19 +90,20 @@ class EventStream(Protocol):
 
 
 ActionResult = dict[str, Any] | bytes | EventStream | None
+"""Bytes are in the format of the request."""
 Operation = Callable[["Service", Request], ActionResult]
 
 
 @dataclass(frozen=True)
 class Response:
     """
-    Status and body of a response: JSON as bytes, or events.
+    Status and body of a response: an object, bytes that are sent as they are, or events.
 
     A body of None closes the connection without a response.
     """
 
     status: int
-    body: bytes | EventStream | None
+    body: dict[str, Any] | bytes | EventStream | None
     fault: Fault | None = None
     """A fault while the response is sent."""
 
@@ -275,16 +275,12 @@ def _why_unknown(action: str) -> str:
 
 
 def _response(result: ActionResult) -> Response:
-    return Response(200, _json(result) if result is None or isinstance(result, dict) else result)
+    return Response(200, b"" if result is None else result)
 
 
 def error_response(error: AwsError) -> Response:
     name = "Message" if error.code == "SerializationException" else "message"
-    return Response(error.status, _json({"__type": error.code, name: error.message}))
-
-
-def _json(value: dict[str, Any] | None) -> bytes:
-    return b"" if value is None else json.dumps(value, separators=(",", ":")).encode()
+    return Response(error.status, {"__type": error.code, name: error.message})
 
 
 def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str, Any]:
@@ -300,16 +296,15 @@ def put_some(carry_out: CarryOut, request: Request, fail_every: int) -> dict[str
     return {**response, "FailedRecordCount": response["FailedRecordCount"] + sum(fails), "Records": merged}
 
 
-def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_ms: int) -> bytes:
+def stand_still(carry_out: CarryOut, request: Request, millis_behind: int, now_ms: int) -> dict[str, Any]:
     """Return an empty page of GetRecords whose iterator does not advance. Errors of the call are raised as usual."""
     carry_out(request)
     iterator = replace(decode_iterator(request.text("ShardIterator")), created_ms=now_ms)
-    page = {
+    return {
         "Records": [],
         "MillisBehindLatest": millis_behind,
         "NextShardIterator": encode_iterator(iterator),
     }
-    return json.dumps(page, separators=(",", ":")).encode()
 
 
 def list_some(

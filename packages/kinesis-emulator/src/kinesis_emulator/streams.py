@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from kinesis_emulator.cbor import Time
 from kinesis_emulator.encryption import DEFAULT_KEY
 from kinesis_emulator.errors import AwsError, invalid_argument
 from kinesis_emulator.quotas import check_creation, check_on_demand, count_mode_change
@@ -139,7 +140,7 @@ def _facts(service: Service, stream: StoredStream) -> dict[str, Any]:
         "StreamStatus": status_of(stream, service.now_ms()),
         "StreamModeDetails": {"StreamMode": stream.mode},
         "RetentionPeriodHours": stream.retention_hours,
-        "StreamCreationTimestamp": stream.created_ms / 1000,
+        "StreamCreationTimestamp": Time(stream.created_ms),
         "EnhancedMonitoring": [{"ShardLevelMetrics": stream.metrics}],
         "EncryptionType": stream.encryption,
     }

@@ -9,7 +9,7 @@ from kinesis_emulator.consumers import RegisteredConsumer, ShardSubscription
 from kinesis_emulator.errors import AwsError, consumer_not_found, stream_not_found, subscription_in_use
 from kinesis_emulator.faults import CutConnectionError, EventFault
 from kinesis_emulator.iterators import LogPosition
-from kinesis_emulator.reads import GivenStart, ReadPage, encode_page, known_shard, next_page, start_position
+from kinesis_emulator.reads import GivenStart, ReadPage, known_shard, next_page, start_position
 from kinesis_emulator.requests import Request
 from kinesis_emulator.reshards import finish
 from kinesis_emulator.resources import find_consumer
@@ -119,7 +119,7 @@ class Subscription:
         """Yield frames as `EventStream` says. The subscription is marked as open in this time."""
         self._subscription.is_open = True
         try:
-            yield event_frame("initial-response", b"{}", self._wire_format)
+            yield event_frame("initial-response", self._wire_format.encode({}), self._wire_format)
             while not self._is_over:
                 with self._shard.changed:
                     now_s = self._service.clock()
@@ -210,7 +210,8 @@ class Subscription:
             number = shard.number_before(page.following.index, page.following.scanned_ms // 1000)
             self._continuation = max(self._continuation, number)
         self._is_over = page.following is None
-        return self._event(shard.records.fragments(page.start, page.stop), self._tail(page.behind_ms), now_s)
+        records = shard.records.fragments(page.start, page.stop, self._wire_format.name)
+        return self._event(records, self._tail(page.behind_ms), now_s)
 
     def _tail(self, behind_ms: int) -> dict[str, Any]:
         """Return the members of an event other than its records. The last event of a closed shard has the children."""
@@ -219,8 +220,9 @@ class Subscription:
             return {"MillisBehindLatest": 0, "ChildShards": children}
         return {"ContinuationSequenceNumber": str(self._continuation), "MillisBehindLatest": behind_ms}
 
-    def _event(self, fragments: list[bytes], tail: dict[str, Any], now_s: float) -> bytes:
+    def _event(self, records: list[bytes], tail: dict[str, Any], now_s: float) -> bytes:
         self._sent += 1
         self._sent_s = now_s
         self._heartbeat_s = now_s + self._service.settings.heartbeat_s
-        return event_frame("SubscribeToShardEvent", encode_page(fragments, tail), self._wire_format)
+        payload = self._wire_format.page(records, tail)
+        return event_frame("SubscribeToShardEvent", payload, self._wire_format)

@@ -1,12 +1,12 @@
-"""The formats of bodies, JSON and CBOR, and the frames of events. The service works with JSON, which is translated from and to CBOR here."""
+"""The formats of bodies, JSON and CBOR, and the frames of events. The service takes parameters as JSON values in both formats."""
 
 from __future__ import annotations
 
-import base64
+import binascii
 import json
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,19 +17,23 @@ EVENTS = "application/vnd.amazon.eventstream"
 _PRELUDE_BYTES, _CRC_BYTES = 12, 4
 _TEXT = 7
 _DATA, _TIME = "Data", "Timestamp"
-"""The member with a payload, and how names of members with a time end."""
+"""The member of requests with a payload, and how names of members with a time end."""
+WireFormat = Literal["json", "cbor"]
 
 
 @dataclass(frozen=True)
 class BodyFormat:
     """A format of bodies. Requests and responses of a call have the same one."""
 
-    name: Literal["json", "cbor"]
+    name: WireFormat
     content_type: str
     event_type: str
     """The content type of an event of SubscribeToShard."""
+    encode: Callable[[dict[str, Any]], bytes]
+    """Returns the body of a response. Its times are of the type `Time`."""
+    page: Callable[[Sequence[bytes], dict[str, Any]], bytes]
+    """Returns the body with `Records`, which are encoded before, and the other members."""
     _decode: Callable[[bytes], Any]
-    _encode: Callable[[bytes], bytes]
 
     def decode(self, body: bytes) -> dict[str, Any]:
         """
@@ -46,63 +50,57 @@ class BodyFormat:
             raise AwsError("SerializationException", "The body is not an object.")
         return params
 
-    def encode(self, body: bytes) -> bytes:
-        """Return the body of a response that the service has made as JSON."""
-        return self._encode(body) if body else body
-
 
 def find_format(content_type: str) -> BodyFormat:
     """Return the format of a request with *content_type*."""
     return CBOR if "cbor" in content_type.lower() else JSON
 
 
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":"), default=_seconds).encode()
+
+
+def _seconds(time: cbor.Time) -> float:
+    return time.epoch_ms / 1000
+
+
+def _json_page(records: Sequence[bytes], tail: dict[str, Any]) -> bytes:
+    return b'{"Records":[%s],%s' % (b",".join(records), _json(tail)[1:])
+
+
+def _cbor_page(records: Sequence[bytes], tail: dict[str, Any]) -> bytes:
+    head = (
+        cbor.encode_head(cbor.MAP, 1 + len(tail)),
+        cbor.encode("Records"),
+        cbor.encode_head(cbor.ARRAY, len(records)),
+    )
+    return b"".join((*head, *records, cbor.encode(tail)[1:]))
+
+
 def _from_cbor(body: bytes) -> Any:
-    return _to_json("", cbor.decode(body))
+    return cbor.decode(body, _to_json)
 
 
 def _to_json(name: str, value: Any) -> Any:
     """Return the value of the member *name* as in JSON: a payload in base64, a time in seconds."""
-    match value:
-        case dict():
-            return {member: _to_json(member, item) for member, item in value.items()}
-        case list():
-            return [_to_json("", item) for item in value]
-    is_wrong = isinstance(value, bytes) != (name == _DATA) or isinstance(value, cbor.Time) != name.endswith(
-        _TIME
-    )
-    if is_wrong and value is not None:
+    kind = type(value)
+    if kind is bytes and name == _DATA:
+        return binascii.b2a_base64(value, newline=False).decode()
+    if kind is cbor.Time and name.endswith(_TIME):
+        return _seconds(value)
+    if value is None or kind is dict or kind is list:
+        return value
+    if kind is bytes or kind is cbor.Time or name == _DATA or name.endswith(_TIME):
         raise ValueError(f"{name or 'an item'} has a value of the wrong type")
-    match value:
-        case bytes():
-            return base64.b64encode(value).decode()
-        case cbor.Time(epoch_ms):
-            return epoch_ms / 1000
-    return value
-
-
-def _to_cbor(body: bytes) -> bytes:
-    return cbor.encode(_from_json("", json.loads(body)))
-
-
-def _from_json(name: str, value: Any) -> Any:
-    match value:
-        case dict():
-            return {member: _from_json(member, item) for member, item in value.items()}
-        case list():
-            return [_from_json("", item) for item in value]
-        case str() if name == _DATA:
-            return base64.b64decode(value)
-        case str():
-            return value.encode(errors="replace").decode()  # JSON has halves of characters, CBOR has not
-        case int() | float() if name.endswith(_TIME):
-            return cbor.Time(round(value * 1000))
     return value
 
 
 # The event type of JSON is the content type of the message, not "application/x-amz-json-1.1" as for the call. AWS's code generator
 # for the protocol (smithy-rs, awsJson) and kinesis-local use it; botocore reads neither.
-JSON = BodyFormat("json", "application/x-amz-json-1.1", "application/json", json.loads, lambda body: body)
-CBOR = BodyFormat("cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", _from_cbor, _to_cbor)
+JSON = BodyFormat("json", "application/x-amz-json-1.1", "application/json", _json, _json_page, json.loads)
+CBOR = BodyFormat(
+    "cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", cbor.encode, _cbor_page, _from_cbor
+)
 FORMATS = {found.name: found for found in (JSON, CBOR)}
 
 
@@ -131,15 +129,15 @@ def _encode_header(name: str, value: str) -> bytes:
 
 def event_frame(event_type: str, payload: bytes, wire_format: BodyFormat = JSON) -> bytes:
     """
-    Return the frame of an event, whose *payload* is JSON, in *wire_format*.
+    Return the frame of an event, whose *payload* is in *wire_format*.
 
     boto3 requires an event of the type `initial-response` before all others.
     """
     headers = {":event-type": event_type, ":content-type": wire_format.event_type, ":message-type": "event"}
-    return encode_frame(headers, wire_format.encode(payload))
+    return encode_frame(headers, payload)
 
 
 def exception_frame(code: str, message: str, wire_format: BodyFormat = JSON) -> bytes:
     """Return the frame of an error that ends the event stream."""
     headers = {":exception-type": code, ":content-type": wire_format.event_type, ":message-type": "exception"}
-    return encode_frame(headers, wire_format.encode(json.dumps({"message": message}).encode()))
+    return encode_frame(headers, wire_format.encode({"message": message}))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
-from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from kinesis_emulator import numbers
 from kinesis_emulator.errors import invalid, invalid_argument, rate_exceeded, rate_exceeded_message
 from kinesis_emulator.limits import Limits
+from kinesis_emulator.records import record_in_json
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard
@@ -173,15 +173,9 @@ def append(
     """
     arrived_ms = _arrival_ms(service) if arrived_ms is None else arrived_ms
     number = shard.next_number(arrived_ms)
-    parts = [f'{{"SequenceNumber":"{number}"']
-    if "ApproximateArrivalTimestamp" not in omit:
-        parts.append(f'"ApproximateArrivalTimestamp":{arrived_ms // 1000}.{arrived_ms % 1000:03d}')
-    parts.append(f'"Data":"{entry.data_base64}"')
-    if entry.partition_key is not None and "PartitionKey" not in omit:
-        parts.append(f'"PartitionKey":{encode_basestring_ascii(entry.partition_key)}')
-    if stream.encryption != "NONE":
-        parts.append(f'"EncryptionType":"{stream.encryption}"')
-    fragment = (",".join(parts) + "}").encode("ascii")
+    fragment = record_in_json(
+        number, arrived_ms, entry.data_base64, entry.partition_key, stream.encryption, omit
+    )
     stream.append(shard, fragment, entry.data_bytes, arrived_ms, service.readable_ms())
     return number
 

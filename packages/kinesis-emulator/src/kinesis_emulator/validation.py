@@ -148,7 +148,12 @@ def _scalar(shape: dict[str, Any]) -> Check:
 
     def check(value: Any) -> Sequence[Violation]:
         converted = convert(value)
-        return [("", shown_of(converted), text) for text, holds in constraints if not holds(converted)]
+        for _, holds in constraints:
+            if not holds(converted):
+                return [
+                    ("", shown_of(converted), text) for text, holds in constraints if not holds(converted)
+                ]
+        return ()
 
     return check
 

@@ -132,6 +132,7 @@ class _Reader:
     def __init__(self, data: bytes, convert: Convert) -> None:
         self.data = data
         self.index = 0
+        self._size = len(data)
         self._convert = convert
 
     def value(self, depth: int) -> Any:
@@ -140,13 +141,19 @@ class _Reader:
         kind, info = head >> 5, head & 31
         if kind == _OTHER:
             return self._other(info)
+        number = info if info < 24 else self._length(info)
+        if kind not in _STRINGS or number is None:
+            return self._composed(kind, number, depth)
+        start = self.index
+        end = self.index = start + number
+        if end > self._size:
+            raise ValueError(_CUT)
+        raw = self.data[start:end]
+        return raw if kind == _BYTES else raw.decode()
+
+    def _composed(self, kind: int, number: int | None, depth: int) -> Any:
         if depth == 0:
             raise ValueError("the value nests too deeply")
-        number = info if info < 24 else self._length(info)
-        if kind == _TEXT and number is not None:
-            return self._take(number).decode()
-        if kind == _BYTES and number is not None:
-            return self._take(number)
         if kind == MAP:
             return self._map(number, depth - 1)
         if kind == ARRAY:
@@ -159,6 +166,9 @@ class _Reader:
 
     def _length(self, info: int) -> int | None:
         """Return the number of a head with *info*, which can be in the bytes after it. None is an indefinite length."""
+        if info == 24:
+            self.index += 1
+            return self.data[self.index - 1]
         if info == _INDEFINITE:
             return None
         if info > 27:

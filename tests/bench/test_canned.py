@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from itertools import chain
 from typing import Any
@@ -28,7 +29,10 @@ def call(
 ) -> Json:
     body = responses.body(action, written.encode(request), written)
     assert body is not None
-    return written.decode(body)
+    response = written.decode(body)
+    for record in response.get("Records", []) if written is wire_formats.JSON else []:
+        record["Data"] = base64.b64decode(record["Data"])
+    return response
 
 
 def iterator(responses: CannedResponses, kind: str, **start: Any) -> str:

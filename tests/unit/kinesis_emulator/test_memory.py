@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kinesis_emulator import Emulator, EmulatorProcess, Limits, ManualClock, Settings
-from kinesis_emulator.records import RecordLog, record_in_json
+from kinesis_emulator.records import RecordLog, write_record
 
 DAY_S = 24 * 3600
 
@@ -33,7 +33,7 @@ def size_of(log: RecordLog) -> int:
 def test_nothing_remains_of_freed_records() -> None:
     """A log that always has the newest 100 records is as big after 50,000 records as after 500."""
     log, sizes = RecordLog(), []
-    record = record_in_json("1", 1, "dGVh", "key")
+    record = write_record("1", 1, "dGVh", "key")
     for number in range(50_000):
         log.append(record, 3, arrived_ms=1_700_000_000_000 + number)
         log.free(log.end - 100)
@@ -49,7 +49,7 @@ def test_indexes_and_bytes_survive_freeing() -> None:
     whole, freed = RecordLog(), RecordLog()
     for log in (whole, freed):
         for number in range(10):
-            log.append(b"x" * number, number, arrived_ms=1000 * number)
+            log.append(("json", b"x" * number), number, arrived_ms=1000 * number)
     freed.free(4)
     assert [freed.fragments(index, 10) for index in range(4, 10)] == [
         whole.fragments(index, 10) for index in range(4, 10)
@@ -63,10 +63,10 @@ def test_indexes_and_bytes_survive_freeing() -> None:
 def test_an_emptied_log_continues() -> None:
     """When all records were freed, the next one gets the next index, and peak times still increase."""
     log = RecordLog()
-    log.append(b"1", 1, arrived_ms=5000)
+    log.append(("json", b"1"), 1, arrived_ms=5000)
     log.free(7)
     assert (log.first, log.end, log.data_bytes(1, 1)) == (1, 1, 0)
-    log.append(b"2", 1, arrived_ms=4000)
+    log.append(("json", b"2"), 1, arrived_ms=4000)
     assert (log.fragments(1, 2), log.data_bytes(1, 2), log.peak_ms(1)) == ([b"2"], 1, 5000)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.eventstream import EventStreamBuffer
 
-from kinesis_emulator import Emulator, EventFault, Fault, cbor
+from kinesis_emulator import Emulator, EventFault, Fault, ManualClock, cbor
 
 JSON = "application/x-amz-json-1.1"
 CBOR = "application/x-amz-cbor-1.1"
@@ -102,6 +106,41 @@ def test_a_time_to_the_millisecond(emulator: Emulator, call: Call) -> None:
         _, page = call("GetRecords", ShardIterator=iterator(call, **start))
         assert len(page["Records"]) == count
         assert page["Records"][0]["ApproximateArrivalTimestamp"] == cbor.Time(epoch_ms)
+
+
+def test_a_payload_has_its_size(call: Call) -> None:
+    """The bytes of a payload count, and not those of its base64. The key counts too."""
+    whole = {"StreamName": "orders", "PartitionKey": "k"}
+    assert call("PutRecord", Data=bytes(2**20 - 1), **whole)[0] == 200
+    status, error = call("PutRecord", Data=bytes(2**20), **whole)
+    assert (status, error["__type"]) == (400, "InvalidArgumentException")
+    assert "1048577 bytes" in error["message"]
+
+
+def test_records_can_be_read_later(emulator: Emulator, clock: ManualClock, call: Call) -> None:
+    """A record of CBOR waits as others do."""
+    emulator.settings.readable_after_s = 3
+    call("PutRecord", StreamName="orders", Data=b"x", PartitionKey="k")
+    counts = []
+    for _ in range(2):
+        counts.append(len(call("GetRecords", ShardIterator=iterator(call))[1]["Records"]))
+        clock.advance(3)
+    assert counts == [0, 1]
+
+
+def test_a_folder_has_records_of_both_formats(tmp_path: Path, clock: ManualClock) -> None:
+    """The next emulator has the records as they were put."""
+    bodies: dict[str, dict[str, Any]] = {CBOR: {"Data": b"\x00\xff"}, JSON: {"Data": "AP8="}}
+    with Emulator(clock=clock, data=tmp_path) as emulator:
+        emulator.create_stream("orders")
+        with closing(http.client.HTTPConnection(urlsplit(emulator.endpoint_url).netloc)) as connection:
+            for content_type, data in bodies.items():
+                body = ENCODE[content_type]({"StreamName": "orders", "PartitionKey": "k", **data})
+                headers = {"X-Amz-Target": "Kinesis_20131202.PutRecord", "Content-Type": content_type}
+                connection.request("POST", "/", body, headers)
+                assert connection.getresponse().read()
+    with Emulator(clock=clock, data=tmp_path) as emulator:
+        assert [record.data for record in emulator.records("orders")] == [b"\x00\xff"] * 2
 
 
 def test_a_call_without_a_result(emulator: Emulator, call: Call) -> None:

@@ -20,8 +20,8 @@ _TIME_TAG = 1
 _SIMPLE = {20: False, 21: True, 22: None}
 _SIMPLE_HEADS = {value: 0xE0 + info for info, value in _SIMPLE.items()}
 _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
-_UINT, _NEGATIVE, _BYTES, _TEXT, ARRAY, MAP, _TAG, _OTHER = range(8)
-_STRINGS = (_TEXT, _BYTES)
+_UINT, _NEGATIVE, BYTES, _TEXT, ARRAY, MAP, _TAG, _OTHER = range(8)
+_STRINGS = (_TEXT, BYTES)
 _CUT = "the value is cut short"
 
 
@@ -64,7 +64,7 @@ def _write(value: Any, add: Callable[[bytes], None]) -> None:
     """Give the parts of *value* to *add*."""
     kind = type(value)
     if kind is str:
-        add(_text(value))
+        add(encode_text(value))
     elif kind is dict:
         add(encode_head(MAP, len(value)))
         for name, item in value.items():
@@ -78,12 +78,21 @@ def _write(value: Any, add: Callable[[bytes], None]) -> None:
         add(_scalar(value))
 
 
-def _text(text: str) -> bytes:
+_TIME_HEAD = encode_head(_TAG, _TIME_TAG)
+
+
+def encode_text(text: str) -> bytes:
+    """Return a text as CBOR."""
     raw = text.encode(errors="replace")
     return encode_head(_TEXT, len(raw)) + raw
 
 
-_name = lru_cache(1024)(_text)
+def encode_time(epoch_ms: int) -> bytes:
+    """Return a time as CBOR."""
+    return _TIME_HEAD + _scalar(epoch_ms)
+
+
+_name = lru_cache(1024)(encode_text)
 
 
 def _scalar(value: Any) -> bytes:
@@ -95,9 +104,9 @@ def _scalar(value: Any) -> bytes:
         case float():
             return b"\xfb" + struct.pack(">d", value)
         case bytes():
-            return encode_head(_BYTES, len(value)) + value
+            return encode_head(BYTES, len(value)) + value
         case Time(epoch_ms):
-            return encode_head(_TAG, _TIME_TAG) + _scalar(epoch_ms)
+            return encode_time(epoch_ms)
     raise TypeError(f"CBOR here has no {type(value).__name__}")
 
 
@@ -149,7 +158,7 @@ class _Reader:
         if end > self._size:
             raise ValueError(_CUT)
         raw = self.data[start:end]
-        return raw if kind == _BYTES else raw.decode()
+        return raw if kind == BYTES else raw.decode()
 
     def _composed(self, kind: int, number: int | None, depth: int) -> Any:
         if depth == 0:
@@ -205,7 +214,7 @@ class _Reader:
         if kind not in _STRINGS:
             raise ValueError("a number or tag has an indefinite length")
         parts = [self._part(kind) for _ in self._items(None)]
-        return b"".join(parts) if kind == _BYTES else "".join(parts)
+        return b"".join(parts) if kind == BYTES else "".join(parts)
 
     def _part(self, kind: int) -> Any:
         head = self.data[self.index]

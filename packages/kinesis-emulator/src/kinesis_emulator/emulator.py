@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable, Collection
 from functools import partial
@@ -16,6 +15,7 @@ from kinesis_emulator.errors import consumer_not_found
 from kinesis_emulator.exchange import Exchange
 from kinesis_emulator.folder import Folder
 from kinesis_emulator.operations import OPERATIONS
+from kinesis_emulator.records import to_base64
 from kinesis_emulator.reshards import Reshard, carry_out
 from kinesis_emulator.server import HttpServer, OpenConnection, protocols
 from kinesis_emulator.service import Calls, Service
@@ -256,7 +256,7 @@ class Emulator:
         raw = data.encode() if isinstance(data, str) else data
         explicit = None if explicit_hash_key is None else str(explicit_hash_key)
         check_request("PutRecord", {"Data": "", "PartitionKey": partition_key, "ExplicitHashKey": explicit})
-        entry = make_entry(base64.b64encode(raw).decode(), len(raw), partition_key, explicit)
+        entry = make_entry(to_base64(raw), partition_key, explicit)
         target = self._stream(stream)
         with target.lock:
             shard = target.route(entry.hash_key)

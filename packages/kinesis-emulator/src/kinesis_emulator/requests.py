@@ -21,7 +21,7 @@ _TIME = "%Y%m%dT%H%M%SZ"
 @dataclass(frozen=True)
 class Request:
     """
-    A call: its action, its parameters as JSON values, and the region, access key and date of its signature.
+    A call: its action, its parameters as values of JSON (and payloads of CBOR as bytes), and the region, access key and date of its signature.
 
     The getters are for parameters that `check_request` has checked: required ones are there, and all have their types.
     """

@@ -12,7 +12,7 @@ from typing import Any
 from kinesis_emulator import numbers
 from kinesis_emulator.errors import shard_not_found
 from kinesis_emulator.limits import RateWindow
-from kinesis_emulator.records import RecordLog
+from kinesis_emulator.records import RecordLog, WrittenRecord
 
 _MOST_SHARDS = 2**31
 
@@ -102,15 +102,15 @@ class StoredShard:
             return None
         return numbers.encode(self.base, numbers.LAST_INDEX, self.closed_ms // 1000)
 
-    def append(self, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0) -> None:
+    def append(self, record: WrittenRecord, size: int, arrived_ms: int, readable_ms: int = 0) -> None:
         """
-        Add a record that can be read from *readable_ms* on, but not before the records before it.
+        Add a record with *size* bytes of data.
 
-        *fragment* is its JSON in a GetRecords response, *size* the bytes of its data.
+        It can be read from *readable_ms* on, but not before the records before it.
         """
         if readable_ms > (self._held[-1][1] if self._held else 0):
             self._held.append((self.records.end, readable_ms))
-        self.records.append(fragment, size, arrived_ms)
+        self.records.append(record, size, arrived_ms)
         self.changed.notify_all()
 
     def readable_end(self, now_ms: int) -> int:

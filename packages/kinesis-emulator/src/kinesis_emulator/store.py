@@ -11,6 +11,7 @@ from typing import Any, Literal
 from kinesis_emulator.consumers import RegisteredConsumer, RegisteredConsumers
 from kinesis_emulator.errors import AwsError, invalid_argument, stream_not_found
 from kinesis_emulator.folder import AccountSettings, Folder, SavedRecord, SavedStream
+from kinesis_emulator.records import WrittenRecord
 from kinesis_emulator.shards import StoredShard
 
 MAX_HASH_KEY = 2**128 - 1
@@ -109,13 +110,14 @@ class StoredStream:
             self.save()
 
     def append(
-        self, shard: StoredShard, fragment: bytes, size: int, arrived_ms: int, readable_ms: int = 0
+        self, shard: StoredShard, record: WrittenRecord, size: int, arrived_ms: int, readable_ms: int = 0
     ) -> None:
         """Add a record to *shard* as `StoredShard.append` does. `save_records` keeps it."""
+        index = shard.records.end
+        shard.append(record, size, arrived_ms, readable_ms)
         if self.folder is not None:
-            row = (self.kept_id, shard.index, shard.records.end, size, arrived_ms, fragment)
-            self._new_rows.append(row)
-        shard.append(fragment, size, arrived_ms, readable_ms)
+            [in_json] = shard.records.fragments(index, index + 1)
+            self._new_rows.append((self.kept_id, shard.index, index, size, arrived_ms, in_json))
 
     def save_records(self) -> None:
         """Keep the new records in the folder, all at once. Call this before others can see them."""
@@ -161,7 +163,7 @@ class StoredStream:
             for shard, (first, peak_ms, _) in zip(stream.shards, state["shards"], strict=True):
                 shard.start_at(first, peak_ms)
             for _, index, _, size, arrived_ms, fragment in folder.records(kept_id):
-                stream.shards[index].append(fragment, size, arrived_ms)
+                stream.shards[index].append(("json", fragment), size, arrived_ms)
             for shard, (_, _, trimmed) in zip(stream.shards, state["shards"], strict=True):
                 shard.trim_to(trimmed, keep=keep_trimmed)
         for name, created_s, active_ms, gone_ms, *rest in state["consumers"]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kinesis_emulator.errors import AwsError, Violation, invalid
+from kinesis_emulator.wire_formats import Payload
 
 Check = Callable[[Any], Sequence[Violation]]
 """Returns the constraints that a value violates; raises a SerializationException if it has a wrong type."""
@@ -201,9 +202,11 @@ def _all_of(constraints: Sequence[Constraint]) -> str:
     return f"[{', '.join(text for text, _ in constraints)}]"
 
 
-def decoded_bytes(text: str) -> int:
-    """Return the size of valid base64, decoded."""
-    return len(text) // 4 * 3 - text.count("=", -2)
+def decoded_bytes(payload: Payload) -> int:
+    """Return the size of a payload whose base64 is valid."""
+    if isinstance(payload, bytes):
+        return len(payload)
+    return len(payload) // 4 * 3 - payload.count("=", -2)
 
 
 def _text(value: Any) -> str:
@@ -212,7 +215,9 @@ def _text(value: Any) -> str:
     raise _unconvertible(value, "an String")
 
 
-def _blob(value: Any) -> str:
+def _blob(value: Any) -> Payload:
+    if type(value) is bytes:
+        return value
     if type(value) is not str:
         raise _unconvertible(value, "a Blob")
     if len(value) % 4 or not _BASE64(value):

@@ -1,8 +1,7 @@
-"""The formats of bodies, JSON and CBOR, and the frames of events. The service takes parameters as JSON values in both formats."""
+"""The formats of bodies, JSON and CBOR, and the frames of events. The service takes the values of JSON in both formats, and payloads as they come."""
 
 from __future__ import annotations
 
-import binascii
 import json
 import struct
 import zlib
@@ -19,6 +18,8 @@ _TEXT = 7
 _DATA, _TIME = "Data", "Timestamp"
 """The member of requests with a payload, and how names of members with a time end."""
 WireFormat = Literal["json", "cbor"]
+Payload = str | bytes
+"""A payload in parameters: base64 of a call in JSON, bytes of a call in CBOR."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class BodyFormat:
 
     def decode(self, body: bytes) -> dict[str, Any]:
         """
-        Return the parameters of a request as JSON values.
+        Return the parameters of a request as values of JSON, and each payload as a `Payload`.
 
         Raises:
             AwsError: SerializationException, if the body is malformed.
@@ -86,10 +87,10 @@ def _from_cbor(body: bytes) -> Any:
 
 
 def _to_json(name: str, value: Any) -> Any:
-    """Return the value of the member *name* as in JSON: a payload in base64, a time in seconds."""
+    """Return the value of the member *name* as in JSON, a time in seconds. A payload stays bytes."""
     kind = type(value)
     if kind is bytes and name == _DATA:
-        return binascii.b2a_base64(value, newline=False).decode()
+        return value
     if kind is cbor.Time and name.endswith(_TIME):
         return _seconds(value)
     if value is None or kind is dict or kind is list:

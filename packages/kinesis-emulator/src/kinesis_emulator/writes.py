@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from kinesis_emulator import numbers
 from kinesis_emulator.errors import invalid, invalid_argument, rate_exceeded, rate_exceeded_message
 from kinesis_emulator.limits import Limits
-from kinesis_emulator.records import record_in_json
+from kinesis_emulator.records import write_record
 from kinesis_emulator.requests import Request
 from kinesis_emulator.service import Service
 from kinesis_emulator.shards import StoredShard
 from kinesis_emulator.store import MAX_HASH_KEY, StoredStream
 from kinesis_emulator.validation import decoded_bytes
+from kinesis_emulator.wire_formats import Payload
 
 _TIDY_EVERY_MS = 60_000
 
@@ -22,7 +23,7 @@ _TIDY_EVERY_MS = 60_000
 class Entry(NamedTuple):
     """A checked record that will be put. A tuple is made in a third of a dataclass's time."""
 
-    data_base64: str
+    data: Payload
     data_bytes: int
     partition_key: str | None
     """None only when Kinesis chooses the shard."""
@@ -93,19 +94,20 @@ def _entry(stream: StoredStream, record: dict[str, Any], path: str) -> Entry:
     data, key = record["Data"], record.get("PartitionKey")
     if key is None and stream.strategy != "AUTO":
         raise invalid([(f"{path}partitionKey", "null", "Member must not be null")])
-    return make_entry(data, decoded_bytes(data), key, record.get("ExplicitHashKey"))
+    return make_entry(data, key, record.get("ExplicitHashKey"))
 
 
-def make_entry(data_base64: str, data_bytes: int, key: str | None, explicit: str | None) -> Entry:
+def make_entry(data: Payload, key: str | None, explicit: str | None) -> Entry:
     """Return a record with its hash key; raise an error for an explicit one that is too high."""
+    data_bytes = decoded_bytes(data)
     if key is None:
-        return Entry(data_base64, data_bytes, None, data_bytes, 0)
+        return Entry(data, data_bytes, None, data_bytes, 0)
     encoded_key = key.encode("utf-8", "surrogatepass")
     if explicit is None:
         hash_key = int.from_bytes(hashlib.md5(encoded_key, usedforsecurity=False).digest(), "big")
     else:
         hash_key = _explicit_hash_key(explicit)
-    return Entry(data_base64, data_bytes, key, data_bytes + len(encoded_key), hash_key)
+    return Entry(data, data_bytes, key, data_bytes + len(encoded_key), hash_key)
 
 
 def _explicit_hash_key(text: str) -> int:
@@ -173,10 +175,10 @@ def append(
     """
     arrived_ms = _arrival_ms(service) if arrived_ms is None else arrived_ms
     number = shard.next_number(arrived_ms)
-    fragment = record_in_json(
-        number, arrived_ms, entry.data_base64, entry.partition_key, stream.encryption, omit
-    )
-    stream.append(shard, fragment, entry.data_bytes, arrived_ms, service.readable_ms())
+    shown_ms = None if "ApproximateArrivalTimestamp" in omit else arrived_ms
+    key = None if "PartitionKey" in omit else entry.partition_key
+    record = write_record(number, shown_ms, entry.data, key, stream.encryption)
+    stream.append(shard, record, entry.data_bytes, arrived_ms, service.readable_ms())
     return number
 
 

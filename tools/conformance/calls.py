@@ -1,7 +1,7 @@
 """
 Calls of Kinesis as plain HTTP, without an SDK, so that nothing hides a difference.
 
-A request is JSON by HTTP/1.1, signed by version 4 of AWS's signatures.
+A request is JSON by HTTP/1.1, if a subclass of `Endpoint` has no other format, signed by version 4 of AWS's signatures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-_JSON = "application/x-amz-json-1.1"
+JSON = "application/x-amz-json-1.1"
 _VERSION = "Kinesis_20131202"
 _PRELUDE = struct.Struct(">III")
 _CHECKSUM_BYTES = 4
@@ -86,10 +86,12 @@ class Endpoint:
             OSError: There is no response within the timeout.
         """
         http = http or {}
-        body = http.get("body", json.dumps(parameters)).encode()
+        content_type, body = self.encode(parameters)
+        if "body" in http:
+            body = http["body"].encode()
         method = http.get("method", "POST")
         headers = {
-            "Content-Type": _JSON,
+            "Content-Type": content_type,
             "X-Amz-Target": f"{_VERSION}.{operation}",
             **http.get("headers", {}),
         }
@@ -99,9 +101,41 @@ class Endpoint:
         connection = self._connect()
         try:
             connection.request(method, self._parts.path or "/", body, headers)
-            return _read(connection.getresponse(), records)
+            return self._read(connection.getresponse(), records)
         finally:
             connection.close()
+
+    def encode(self, parameters: Any) -> tuple[str, bytes]:
+        """Return the type and the body of a request."""
+        return JSON, json.dumps(parameters).encode()
+
+    def decode(self, content_type: str, raw: bytes) -> Any:  # noqa: ARG002 - for others
+        """Return the value of a body or event, or its text if it has none."""
+        try:
+            return json.loads(raw)
+        except ValueError:
+            return raw.decode(errors="replace")
+
+    def _read(self, response: HTTPResponse, records: int) -> Response:
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        content_type = headers.get("content-type", "")
+        if "eventstream" in content_type:
+            return Response(response.status, headers, self._read_subscription(response, records))
+        return Response(response.status, headers, self.decode(content_type, response.read()))
+
+    def _read_subscription(self, response: HTTPResponse, wanted: int) -> dict[str, Any]:
+        """Return the events of a subscription until they have *wanted* records, and at least one event."""
+        events: list[dict[str, Any]] = []
+        records: list[Any] = []
+        for headers, payload in _frames(response):
+            if headers.get(":message-type") != "event":
+                return {"Events": events, "Records": records, "Exception": headers.get(":exception-type")}
+            if headers.get(":event-type") == "SubscribeToShardEvent":
+                events.append(self.decode(headers.get(":content-type", ""), payload))
+                records += events[-1]["Records"]
+                if len(records) >= wanted or len(events) >= _MOST_EVENTS:
+                    break
+        return {"Events": events, "Records": records}
 
     def _connect(self) -> HTTPConnection:
         kind = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
@@ -134,32 +168,6 @@ class Endpoint:
 
 def _hmac(key: bytes, text: str) -> bytes:
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
-
-
-def _read(response: HTTPResponse, records: int) -> Response:
-    headers = {name.lower(): value for name, value in response.getheaders()}
-    if "eventstream" in headers.get("content-type", ""):
-        return Response(response.status, headers, _read_subscription(response, records))
-    raw = response.read()
-    try:
-        return Response(response.status, headers, json.loads(raw))
-    except ValueError:
-        return Response(response.status, headers, raw.decode(errors="replace"))
-
-
-def _read_subscription(response: HTTPResponse, wanted: int) -> dict[str, Any]:
-    """Return the events of a subscription until they have *wanted* records, and at least one event."""
-    events: list[dict[str, Any]] = []
-    records: list[Any] = []
-    for headers, payload in _frames(response):
-        if headers.get(":message-type") != "event":
-            return {"Events": events, "Records": records, "Exception": headers.get(":exception-type")}
-        if headers.get(":event-type") == "SubscribeToShardEvent":
-            events.append(json.loads(payload))
-            records += events[-1]["Records"]
-            if len(records) >= wanted or len(events) >= _MOST_EVENTS:
-                break
-    return {"Events": events, "Records": records}
 
 
 def _frames(response: HTTPResponse) -> Iterator[tuple[dict[str, str], bytes]]:

@@ -26,8 +26,8 @@ STATUS_S = 60.0
 
 
 @contextmanager
-def our_emulator() -> Iterator[Runner]:
-    """Yield a runner for our emulator with AWS's limits, whose clock the runner moves on."""
+def our_emulator(endpoint: Callable[[str], Endpoint] = Endpoint) -> Iterator[Runner]:
+    """Yield a runner for our emulator with AWS's limits, whose clock the runner moves on. *endpoint* makes the calls to a URL."""
     with EmulatorProcess(
         unlimited=False,
         stream_creating_s=STATUS_S,
@@ -37,7 +37,7 @@ def our_emulator() -> Iterator[Runner]:
         consumer_deleting_s=STATUS_S,
     ) as emulator:
         url = emulator.endpoint_url
-        yield Runner(Endpoint(url), moved_by(f"{url}/_control/advance", STATUS_S + 1))
+        yield Runner(endpoint(url), moved_by(f"{url}/_control/advance", STATUS_S + 1))
 
 
 @contextmanager

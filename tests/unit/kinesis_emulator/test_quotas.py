@@ -131,9 +131,9 @@ def test_the_capacity_mode_changes_twice_a_day(
     client.update_stream_mode(**change("PROVISIONED"))
     client.update_stream_mode(**change("PROVISIONED"))
     code, message = refusal(client.update_stream_mode, **change("ON_DEMAND"))
-    assert (code, message.startswith("The capacity mode was changed 2 times in the last 24 hours")) == (
+    assert (code, message) == (
         LIMIT,
-        True,
+        "UpdateStreamMode has changed stream orders under account 000000000000 2 times in the last 24 hours. Limit: 2.",
     )
     clock.advance(23 * 3600)
     client.update_stream_mode(**change("ON_DEMAND"))
@@ -204,3 +204,47 @@ def test_changes_are_limited_to_some_a_second(
     assert refusal(change, StreamName=f"teas-{most}", **params)[0] == LIMIT
     clock.advance(1)
     change(StreamName=f"teas-{most}", **params)
+
+
+def test_warm_throughput_is_updated_five_times_a_second(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """In all streams of the account together."""
+    emulator.settings.limits = Limits()
+    for number in range(6):
+        emulator.create_stream(f"teas-{number}", strategy="USER_PARTITION_KEY")
+    for number in range(5):
+        client.update_stream_warm_throughput(StreamName=f"teas-{number}", WarmThroughputMiBps=1)
+    sixth = {"StreamName": "teas-5", "WarmThroughputMiBps": 1}
+    assert refusal(client.update_stream_warm_throughput, **sixth)[0] == LIMIT
+    clock.advance(1)
+    client.update_stream_warm_throughput(**sixth)
+
+
+def test_encryption_is_started_and_stopped_25_times_a_day(
+    emulator: Emulator, client: Any, clock: ManualClock, refusal: Refusal
+) -> None:
+    """The 26th new key within 24 hours is refused, and the 26th end. What is so already does not count."""
+    emulator.settings.stream_updating_s = 0.0
+    stream = {"StreamName": "orders", "EncryptionType": "KMS"}
+    for number in range(25):
+        for _ in range(2):
+            client.start_stream_encryption(**stream, KeyId=f"alias/key-{number}")
+        clock.advance(60)
+    assert refusal(client.start_stream_encryption, **stream, KeyId="alias/another") == (
+        LIMIT,
+        "StartStreamEncryption has changed stream orders under account 000000000000 25 times in the last 24 hours. Limit: 25.",
+    )
+    clock.advance(24 * 3600)
+    for _ in range(25):
+        client.start_stream_encryption(**stream, KeyId="alias/key")
+        for _ in range(2):
+            client.stop_stream_encryption(**stream, KeyId="alias/key")
+    clock.advance(23 * 3600)
+    assert refusal(client.start_stream_encryption, **stream, KeyId="alias/key")[0] == LIMIT
+    emulator.settings.limits = replace(Limits.unlimited(), encryption_changes_per_day=26)
+    client.start_stream_encryption(**stream, KeyId="alias/key")
+    emulator.settings.limits = Limits.unlimited()
+    assert refusal(client.stop_stream_encryption, **stream, KeyId="alias/key")[0] == LIMIT
+    clock.advance(3600)
+    client.stop_stream_encryption(**stream, KeyId="alias/key")

@@ -44,6 +44,8 @@ class Limits:
     """Calls of UpdateShardCount for one stream in 24 hours."""
     mode_changes_per_day: int | None = 2
     """Changes of one stream between the capacity modes in 24 hours."""
+    encryption_changes_per_day: int | None = 25
+    """New keys of one stream in 24 hours, and as many ends of its encryption."""
 
     read_calls_per_s: int | None = 5
     """GetRecords per shard."""
@@ -63,10 +65,11 @@ class Limits:
     describe_stream_per_s: int | None = 10
     describe_stream_summary_per_s: int | None = 20
     list_streams_per_s: int | None = 5
-    """Per account, as for the next six."""
+    """Per account, as for the next seven."""
     describe_limits_per_s: int | None = 1
     describe_account_settings_per_s: int | None = 5
     update_account_settings_per_s: int | None = 5
+    update_warm_throughput_per_s: int | None = 5
     add_tags_per_s: int | None = 5
     """AddTagsToStream. AWS documents no rate of TagResource and the other two."""
     remove_tags_per_s: int | None = 5

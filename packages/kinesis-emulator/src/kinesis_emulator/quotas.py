@@ -68,40 +68,20 @@ def check_shards(service: Service, stream: StoredStream, additional: int) -> Non
         )
 
 
-def count_scaling(service: Service, stream: StoredStream) -> None:
+def count_change(service: Service, stream: StoredStream, action: str, most: int | None) -> None:
     """
-    Count a call of UpdateShardCount, or refuse it above the limit of a rolling day. The caller holds the stream's lock.
+    Count a change of *stream* by *action*, or refuse it above *most* in a rolling day. The caller holds the stream's lock.
 
-    Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_UpdateShardCount.html. The wording is a guess.
+    The wording is a guess.
     """
-    most = service.settings.limits.scalings_per_day
-    stream.scaled_ms = _count_in_a_day(service, stream, stream.scaled_ms, most, "UpdateShardCount was called")
-
-
-def count_mode_change(service: Service, stream: StoredStream) -> None:
-    """
-    Count a change of the capacity mode, or refuse it above the limit of a rolling day. The caller holds the stream's lock.
-
-    Source: https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html. The wording is a guess.
-    """
-    most = service.settings.limits.mode_changes_per_day
-    stream.mode_changed_ms = _count_in_a_day(
-        service, stream, stream.mode_changed_ms, most, "The capacity mode was changed"
-    )
-
-
-def _count_in_a_day(
-    service: Service, stream: StoredStream, times_ms: list[int], most: int | None, what: str
-) -> list[int]:
-    """Return the times of the last 24 hours and this one, or refuse one more than *most*."""
     now_ms = service.now_ms()
-    recent = [time_ms for time_ms in times_ms if time_ms > now_ms - _DAY_MS]
+    recent = [time_ms for time_ms in stream.changes_ms.get(action, ()) if time_ms > now_ms - _DAY_MS]
     if most is not None and len(recent) >= most:
         raise _exceeded(
-            f"{what} {len(recent)} times in the last 24 hours for stream {stream.name} under account "
-            f"{stream.account_id}. Limit: {most}."
+            f"{action} has changed stream {stream.name} under account {stream.account_id} {len(recent)} times in the last "
+            f"24 hours. Limit: {most}."
         )
-    return [*recent, now_ms]
+    stream.changes_ms[action] = [*recent, now_ms]
 
 
 def _exceeded(message: str) -> AwsError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kinesis_emulator import reshards
 from kinesis_emulator.errors import AwsError
-from kinesis_emulator.quotas import check_shards, count_scaling
+from kinesis_emulator.quotas import check_shards, count_change
 from kinesis_emulator.requests import Request
 from kinesis_emulator.reshards import Reshard
 from kinesis_emulator.service import Service
@@ -40,7 +40,7 @@ def update_shard_count(service: Service, request: Request) -> dict[str, Any]:
         if service.settings.limits.enforce_scaling:
             _check_scaling(current, target)
         check_shards(service, stream, target - current)
-        count_scaling(service, stream)
+        count_change(service, stream, request.action, service.settings.limits.scalings_per_day)
         begin(service, stream, ["scale", target])
     return {
         "StreamName": stream.name,

@@ -20,7 +20,7 @@ DistributionStrategy = Literal["USER_PARTITION_KEY", "AUTO"]
 PassingStatus = Literal["CREATING", "UPDATING"]
 _KEPT = (
     *("name", "region", "account_id", "created_ms", "mode", "max_record_kib", "encryption", "strategy"),
-    *("retention_hours", "tags", "deleting_ms", "scaled_ms", "mode_changed_ms"),
+    *("retention_hours", "tags", "deleting_ms", "changes_ms"),
     *("passing", "since_ms", "passing_ms", "settling_ms", "due"),
     *("key_id", "metrics", "policy", "warm_mibps"),
 )
@@ -63,10 +63,8 @@ class StoredStream:
     """For this time after it was CREATING, calls are still refused."""
     due: list[Any] | None = None
     """When the reshard is done that was asked for, and that reshard."""
-    scaled_ms: list[int] = field(default_factory=list)
-    """When the last calls of UpdateShardCount were accepted."""
-    mode_changed_ms: list[int] = field(default_factory=list)
-    """When the capacity mode was changed."""
+    changes_ms: dict[str, list[int]] = field(default_factory=dict)
+    """When it was changed by the operations that may do so a few times a day, by operation."""
     tidied_ms: int = 0
     folder: Folder | None = None
     """It keeps the stream for the next emulator. None: the stream is in memory only."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 from kinesis_emulator.cbor import Time
 from kinesis_emulator.encryption import DEFAULT_KEY
 from kinesis_emulator.errors import AwsError, invalid_argument
-from kinesis_emulator.quotas import check_creation, check_on_demand, count_mode_change
+from kinesis_emulator.quotas import check_creation, check_on_demand, count_change
 from kinesis_emulator.requests import Request
 from kinesis_emulator.resharding import begin
 from kinesis_emulator.service import Service
@@ -237,14 +237,16 @@ def update_mode(service: Service, request: Request) -> None:
         if stream.mode != mode:
             if mode == "ON_DEMAND":
                 check_on_demand(service, stream)
-            count_mode_change(service, stream)
+            count_change(service, stream, request.action, service.settings.limits.mode_changes_per_day)
             stream.mode, stream.strategy, stream.warm_mibps = mode, "USER_PARTITION_KEY", None
         _warm(service, stream, mibps)
 
 
 def update_warm_throughput(service: Service, request: Request) -> dict[str, Any]:
+    mibps = request.integer("WarmThroughputMiBps")
+    rate = service.settings.limits.update_warm_throughput_per_s
     with service.change(request) as stream:
-        mibps = request.integer("WarmThroughputMiBps")
+        service.admit(request.action, f"account {stream.account_id}", rate)
         _check_warm(stream, stream.mode, mibps)
         _warm(service, stream, mibps)
         return {

@@ -10,6 +10,7 @@ from typing import Any
 import cbor2
 import pytest
 
+from support.vectors import as_json
 from tools.conformance.calls import Endpoint, Response
 from tools.conformance.running import Runner
 from tools.conformance.scenarios import HERE, Scenario, load
@@ -33,7 +34,7 @@ class InCbor(Endpoint):
     def decode(self, content_type: str, raw: bytes) -> Any:
         if content_type != CBOR or not raw:
             return super().decode(content_type, raw)
-        return _to_json(cbor2.loads(raw, semantic_decoders={1: lambda epoch_ms, _: epoch_ms / 1000}))
+        return as_json(cbor2.loads(raw, semantic_decoders={1: lambda epoch_ms, _: epoch_ms / 1000}))
 
     def call(
         self, operation: str, parameters: Any, http: dict[str, Any] | None = None, records: int = 0
@@ -62,17 +63,6 @@ def _to_cbor(name: str, value: Any) -> Any:
         return raw
     if is_time and name.endswith("Timestamp"):
         return cbor2.CBORTag(1, round(value * 1000))
-    return value
-
-
-def _to_json(value: Any) -> Any:
-    match value:
-        case dict():
-            return {name: _to_json(item) for name, item in value.items()}
-        case list():
-            return [_to_json(item) for item in value]
-        case bytes():
-            return base64.b64encode(value).decode()
     return value
 
 

@@ -55,6 +55,23 @@ def test_an_event_without_records_comes_every_five_seconds(
     assert int(heartbeat["ContinuationSequenceNumber"]) >= int(last.sequence_number)
 
 
+@pytest.mark.parametrize("by_call", [True, False])
+def test_a_record_wakes_the_subscription(
+    emulator: Emulator, client: Any, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch, by_call: bool
+) -> None:
+    """An event comes because of the record. Else it would come when the subscription looks for itself, which is never here."""
+    monkeypatch.setattr("kinesis_emulator.subscriptions._LONGEST_WAIT_S", 1e6)
+    emulator.settings.heartbeat_s = emulator.settings.subscription_life_s = 1e6
+    events = subscribe("LATEST")
+    next(events)
+    if by_call:
+        client.put_records(StreamName="orders", Records=[{"Data": b"new", "PartitionKey": "a"}])
+    else:
+        emulator.put("orders", b"new")
+    assert data_of(next(events)) == [b"new"]
+    emulator.delete_stream("orders")  # wakes it, so that it ends
+
+
 @pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
 def test_reading_can_continue_after_an_empty_event(
     emulator: Emulator, subscribe: Subscribe, clock: ManualClock, kind: str

@@ -13,6 +13,7 @@ from kinesis_emulator.settings import Settings
 from kinesis_emulator.shards import StoredRecord
 from kinesis_emulator.store import DistributionStrategy, EncryptionType
 from kinesis_emulator.version import __version__
+from kinesis_emulator.wire_formats import WireFormat
 
 __all__ = [
     "AwsError",
@@ -33,5 +34,6 @@ __all__ = [
     "Settings",
     "Step",
     "StoredRecord",
+    "WireFormat",
     "__version__",
 ]

@@ -261,7 +261,7 @@ class Emulator:
         with target.lock:
             shard = target.route(entry.hash_key)
             arrived_ms = self._service.now_ms() if arrived_s is None else round(arrived_s * 1000)
-            append(self._service, target, shard, entry, arrived_ms, omit)
+            append(target, shard, entry, arrived_ms, self._service.readable_ms(), omit)
             target.save_records()
             return shard.newest_record()
 

@@ -41,15 +41,14 @@ def _in_json(
     partition_key: str | None,
     encryption: str,
 ) -> bytes:
-    parts = [f'{{"SequenceNumber":"{number}"']
-    if arrived_ms is not None:
-        parts.append(f'"ApproximateArrivalTimestamp":{arrived_ms // 1000}.{arrived_ms % 1000:03d}')
-    parts.append(f'"Data":"{data_base64}"')
-    if partition_key is not None:
-        parts.append(f'"PartitionKey":{encode_basestring_ascii(partition_key)}')
-    if encryption != "NONE":
-        parts.append(f'"EncryptionType":"{encryption}"')
-    return (",".join(parts) + "}").encode("ascii")
+    arrived = (
+        ""
+        if arrived_ms is None
+        else f'"ApproximateArrivalTimestamp":{arrived_ms // 1000}.{arrived_ms % 1000:03d},'
+    )
+    key = "" if partition_key is None else f',"PartitionKey":{encode_basestring_ascii(partition_key)}'
+    encrypted = "" if encryption == "NONE" else f',"EncryptionType":"{encryption}"'
+    return f'{{"SequenceNumber":"{number}",{arrived}"Data":"{data_base64}"{key}{encrypted}}}'.encode("ascii")
 
 
 def _in_cbor(

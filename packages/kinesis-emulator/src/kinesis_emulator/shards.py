@@ -111,7 +111,6 @@ class StoredShard:
         if readable_ms > (self._held[-1][1] if self._held else 0):
             self._held.append((self.records.end, readable_ms))
         self.records.append(record, size, arrived_ms)
-        self.changed.notify_all()
 
     def readable_end(self, now_ms: int) -> int:
         """Return the index from which on records cannot be read yet."""

@@ -72,6 +72,8 @@ class StoredStream:
     _openings: list[tuple[list[tuple[int, int]], list[int], int, int]] = field(default_factory=list)
     """The hash ranges of the shards that were opened together, the indexes of their parents, and the second and the time."""
     _new_rows: list[SavedRecord] = field(default_factory=list)
+    _grown: set[StoredShard] = field(default_factory=set)
+    """The shards with records since `save_records`."""
     _turn: int = 0
     _open_starts: list[int] = field(default_factory=list)
     _by_id: dict[str, StoredShard] = field(default_factory=dict)
@@ -110,18 +112,22 @@ class StoredStream:
     def append(
         self, shard: StoredShard, record: WrittenRecord, size: int, arrived_ms: int, readable_ms: int = 0
     ) -> None:
-        """Add a record to *shard* as `StoredShard.append` does. `save_records` keeps it."""
+        """Add a record to *shard* as `StoredShard.append` does. `save_records` ends the call that adds it."""
         index = shard.records.end
+        self._grown.add(shard)
         shard.append(record, size, arrived_ms, readable_ms)
         if self.folder is not None:
             [in_json] = shard.records.fragments(index, index + 1)
             self._new_rows.append((self.kept_id, shard.index, index, size, arrived_ms, in_json))
 
     def save_records(self) -> None:
-        """Keep the new records in the folder, all at once. Call this before others can see them."""
+        """Keep the new records in the folder, all at once, and wake their readers. Call this before others can see them."""
         if self.folder is not None and self._new_rows:
             self.folder.add(self._new_rows)
         self._new_rows = []
+        for shard in self._grown:
+            shard.changed.notify_all()
+        self._grown.clear()
 
     def version(self) -> str:
         """Return a text that another version of the stream, with other facts or shards, does not have."""

@@ -18,6 +18,7 @@ _TEXT = 7
 _DATA, _TIME = "Data", "Timestamp"
 """The member of requests with a payload, and how names of members with a time end."""
 WireFormat = Literal["json", "cbor"]
+"""The format of the bodies of a request and of its response."""
 Payload = str | bytes
 """A payload in parameters: base64 of a call in JSON, bytes of a call in CBOR."""
 

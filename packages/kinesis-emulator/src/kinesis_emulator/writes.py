@@ -35,14 +35,16 @@ class Entry(NamedTuple):
 def put_record(service: Service, request: Request) -> dict[str, Any]:
     stream = service.find_stream(request)
     with stream.lock:
-        entry = _entry(stream, request.params, "")
+        entry = _entry(stream, request.params)
         _check_size(service.settings.limits, stream, entry)
         _check_ordering(stream, request.optional_text("SequenceNumberForOrdering"), service.clock())
         service.end_dry_run(request)
         shard = stream.route(entry.hash_key)
         if not _admit(service, shard, entry):
             raise rate_exceeded(shard.shard_id, stream.name, stream.account_id)
-        response = {"ShardId": shard.shard_id, "SequenceNumber": append(service, stream, shard, entry)}
+        arrived_ms = _jittered(service, service.now_ms())
+        number = append(stream, shard, entry, arrived_ms, service.readable_ms())
+        response = {"ShardId": shard.shard_id, "SequenceNumber": number}
         _finish(service, stream)
     return _with_encryption(stream, response)
 
@@ -52,7 +54,8 @@ def put_records(service: Service, request: Request) -> dict[str, Any]:
     with stream.lock:
         entries = _entries(service.settings.limits, stream, request.params["Records"])
         service.end_dry_run(request)
-        results = [_put_one(service, stream, entry) for entry in entries]
+        now_ms, readable_ms = service.now_ms(), service.readable_ms()
+        results = [_put_one(service, stream, entry, now_ms, readable_ms) for entry in entries]
         _finish(service, stream)
     failed = sum("ErrorCode" in result for result in results)
     return _with_encryption(stream, {"FailedRecordCount": failed, "Records": results})
@@ -70,31 +73,39 @@ def _finish(service: Service, stream: StoredStream) -> None:
         stream.save()
 
 
-def _put_one(service: Service, stream: StoredStream, entry: Entry) -> dict[str, str]:
+def _put_one(
+    service: Service, stream: StoredStream, entry: Entry, now_ms: int, readable_ms: int
+) -> dict[str, str]:
     shard = stream.route(entry.hash_key)
     if not _admit(service, shard, entry):
         return {
             "ErrorCode": "ProvisionedThroughputExceededException",
             "ErrorMessage": rate_exceeded_message(shard.shard_id, stream.name, stream.account_id),
         }
-    return {"SequenceNumber": append(service, stream, shard, entry), "ShardId": shard.shard_id}
+    number = append(stream, shard, entry, _jittered(service, now_ms), readable_ms)
+    return {"SequenceNumber": number, "ShardId": shard.shard_id}
 
 
 def _entries(limits: Limits, stream: StoredStream, records: Sequence[dict[str, Any]]) -> list[Entry]:
-    entries = [_entry(stream, record, f"records.{i}.member.") for i, record in enumerate(records, 1)]
-    for i, entry in enumerate(entries, 1):
-        _check_size(limits, stream, entry, f"records.{i}.member.")
+    entries = [_entry(stream, record, number) for number, record in enumerate(records, 1)]
+    for number, entry in enumerate(entries, 1):
+        _check_size(limits, stream, entry, number)
     total, most_bytes = sum(entry.size for entry in entries), limits.put_records_max_bytes
     if most_bytes is not None and total > most_bytes:
         raise invalid_argument(f"Records size exceeds {most_bytes // (1024 * 1024)} MB limit")
     return entries
 
 
-def _entry(stream: StoredStream, record: dict[str, Any], path: str) -> Entry:
+def _entry(stream: StoredStream, record: dict[str, Any], number: int | None = None) -> Entry:
     data, key = record["Data"], record.get("PartitionKey")
     if key is None and stream.strategy != "AUTO":
-        raise invalid([(f"{path}partitionKey", "null", "Member must not be null")])
+        raise invalid([(_path(number, "partitionKey"), "null", "Member must not be null")])
     return make_entry(data, key, record.get("ExplicitHashKey"))
+
+
+def _path(number: int | None, member: str) -> str:
+    """Return the path in errors of a member of the record with *number* in PutRecords, or of PutRecord."""
+    return member if number is None else f"records.{number}.member.{member}"
 
 
 def make_entry(data: Payload, key: str | None, explicit: str | None) -> Entry:
@@ -118,12 +129,12 @@ def _explicit_hash_key(text: str) -> int:
     return int(text)
 
 
-def _check_size(limits: Limits, stream: StoredStream, entry: Entry, path: str = "") -> None:
+def _check_size(limits: Limits, stream: StoredStream, entry: Entry, number: int | None = None) -> None:
     most = stream.max_record_kib * 1024
     if not limits.enforce_record_size or entry.size <= most:
         return
     if entry.data_bytes > most:
-        raise invalid([(f"{path}data", "", f"Member must have length less than or equal to {most}")])
+        raise invalid([(_path(number, "data"), "", f"Member must have length less than or equal to {most}")])
     raise invalid_argument(
         f"Record size of {entry.size} bytes, data and partition key, exceeds the maximum record size of {most} bytes "
         f"for stream {stream.name} under account {stream.account_id}."
@@ -154,31 +165,30 @@ def _admit(service: Service, shard: StoredShard, entry: Entry) -> bool:
     return True
 
 
-def _arrival_ms(service: Service) -> int:
+def _jittered(service: Service, now_ms: int) -> int:
     """Return the record's arrival time, which AWS does not guarantee to be accurate. The caller holds a stream's lock."""
     jitter_ms = service.settings.arrival_jitter_ms
-    return service.now_ms() - (service.settings.jitter.randint(0, jitter_ms) if jitter_ms else 0)
+    return now_ms - service.settings.jitter.randint(0, jitter_ms) if jitter_ms else now_ms
 
 
 def append(
-    service: Service,
     stream: StoredStream,
     shard: StoredShard,
     entry: Entry,
-    arrived_ms: int | None = None,
+    arrived_ms: int,
+    readable_ms: int,
     omit: Collection[str] = (),
 ) -> str:
     """
-    Add *entry* to *shard*, and return its sequence number. The caller holds the stream's lock.
+    Add *entry* to *shard*, and return its sequence number. The caller holds the stream's lock, and calls `save_records`.
 
-    It arrives at *arrived_ms*, by default now. GetRecords leaves out its members in *omit*.
+    GetRecords leaves out its members in *omit*.
     """
-    arrived_ms = _arrival_ms(service) if arrived_ms is None else arrived_ms
     number = shard.next_number(arrived_ms)
     shown_ms = None if "ApproximateArrivalTimestamp" in omit else arrived_ms
     key = None if "PartitionKey" in omit else entry.partition_key
     record = write_record(number, shown_ms, entry.data, key, stream.encryption)
-    stream.append(shard, record, entry.data_bytes, arrived_ms, service.readable_ms())
+    stream.append(shard, record, entry.data_bytes, arrived_ms, readable_ms)
     return number
 
 

@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kinesis_consumer import ConsumerGroup, DynamoLeases, GroupSettings, GroupStateError
-from kinesis_credentials import StaticKeys
 from support.kcl.application import KclApplication
+from support.kcl.refusal import refuses
 from support.kcl.worker import BY_NUMBER, quick
-from support.streams import KEY_ID, SECRET
 
 pytestmark = pytest.mark.witness
 Make = Callable[..., KclApplication]
+LEASE_S = 2.0
 
 
 @pytest.fixture
@@ -23,26 +22,12 @@ def application(kcl_application: Make) -> KclApplication:
     return made
 
 
-def refuses(application: KclApplication, seen: str) -> None:
-    """Check that a group is not opened, and that the error names what was seen."""
-    with pytest.raises(GroupStateError, match=rf"{seen}\]$"):
-        ConsumerGroup.open(
-            application.stream.name,
-            application.name,
-            leases=DynamoLeases(endpoint_url=application.dynamodb.endpoint_url),
-            region=application.stream.region,
-            endpoint_url=application.kinesis_url,
-            credentials=StaticKeys(KEY_ID, SECRET),
-            settings=GroupSettings(lease_duration_s=2.0),
-        )
-
-
 def test_beside_kcl_2(application: KclApplication) -> None:
     """A group is refused while a worker of KCL 2.7.2 runs, and has all shards once it was stopped."""
     java = application.start("2.7.2", "java")
     java.wait_shards(4)
     before = application.items().keys()
-    refuses(application, "seen=java, renewing leases")
+    refuses(application, "seen=java, renewing leases", LEASE_S)
     assert application.items().keys() == before
     java.stop(graceful=False)
     application.put(100)
@@ -55,7 +40,7 @@ def test_beside_the_tables_of_kcl_3_0_to_3_4(application: KclApplication) -> Non
     """There the lock and the reports of workers have tables of their own, which a group does not look for."""
     create_legacy_tables(application)
     application.start("3.5.1", "java", settings=BY_NUMBER).wait_shards(4)
-    refuses(application, "seen=java, renewing leases")
+    refuses(application, "seen=java, renewing leases", LEASE_S)
 
 
 def create_legacy_tables(application: KclApplication) -> None:
@@ -77,4 +62,6 @@ def test_on_the_way_from_2_to_3(application: KclApplication) -> None:
     """A KCL 3 in the mode that is compatible with 2.x reports to the table, and takes leases for itself."""
     compatible = {"coordinator.clientVersionConfig": "CLIENT_VERSION_CONFIG_COMPATIBLE_WITH_2X"}
     application.start("3.5.1", "java", settings={**quick("3.5.1"), **compatible}).wait_shards(4)
-    refuses(application, "seen=java, renewing leases; Migration3.0 says CLIENT_VERSION_UPGRADE_FROM_2X")
+    refuses(
+        application, "seen=java, renewing leases; Migration3.0 says CLIENT_VERSION_UPGRADE_FROM_2X", LEASE_S
+    )

@@ -11,6 +11,7 @@ from kinesis_emulator import Emulator
 from support.kcl.application import KclApplication
 from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.group_worker import GroupWorker
+from support.kcl.refusal import refuses
 from support.streams import REGION
 from support.witness import WitnessUnavailableError, require
 from support.witnesses.claims import check_claim
@@ -82,3 +83,14 @@ def reshard_and_put(application: KclApplication) -> None:
     application.put(100)
     application.stream.merge(1)
     application.put(100)
+
+
+def test_a_group_does_not_share_its_table(
+    application: KclApplication, start: Callable[[str, str], GroupWorker]
+) -> None:
+    """Its workers take leases for themselves and report nothing, as those of KCL 2.x do. So a group of ours is refused."""
+    rust = start("rust", "POLLING")
+    rust.process.wait_until(lambda: len(rust.shards()) == 2)
+    before = application.items().keys()
+    refuses(application, "seen=rust, renewing leases", lease_duration_s=10.0)
+    assert application.items().keys() == before

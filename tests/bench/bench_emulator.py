@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ IN_CBOR = "Emulator in CBOR, against JSON"
 PUTS_S = 3.0
 READS = 40
 CALLS_A_TURN = 20
+FIRST_READ = 10_000
 JSON, CBOR = "application/x-amz-json-1.1", "application/x-amz-cbor-1.1"
 
 
@@ -81,12 +83,38 @@ def _beside_json(client: _Client) -> list[Row]:
     records = [{"Data": b"x" * 100, "PartitionKey": f"key-{i}"} for i in range(500)]
     put = cbor.encode({"StreamName": "orders", "Records": records}), _records(500, 100)
     page = {"ShardIterator": _latest_page_iterator(client), "Limit": 10_000}
-    get = cbor.encode(page), json.dumps(page).encode()
+    get = cbor.encode(page), _json(page)
     megabytes = 1024 / 1e6 * len(cbor.decode(client.call("GetRecords", get[0], CBOR))["Records"])
     return [
         _both(client, "PutRecords, 500 x 100 B", "PutRecords", put, 500, "records/s"),
         _both(client, "GetRecords, 1 KB records", "GetRecords", get, megabytes, "MB/s"),
+        _first_reads(client),
     ]
+
+
+def _first_reads(client: _Client) -> Row:
+    """Return the rates at which records that were put in JSON are read for the first time."""
+    return Row.of(
+        IN_CBOR,
+        "GetRecords, put in JSON, first read",
+        "MB/s",
+        [(_first_read(client, cbor.encode, CBOR), _first_read(client, _json, JSON)) for _ in range(TURNS)],
+    )
+
+
+def _first_read(client: _Client, encode: Callable[[dict[str, Any]], bytes], content_type: str) -> float:
+    start = {"StreamName": "orders", "ShardId": "shardId-000000000000", "ShardIteratorType": "LATEST"}
+    page = {"ShardIterator": json.loads(client.call("GetShardIterator", _json(start)))["ShardIterator"]}
+    body = _records(500, 1024)
+    for _ in range(FIRST_READ // 500):
+        client.call("PutRecords", body)
+    started = time.perf_counter()
+    client.call("GetRecords", encode(page), content_type)
+    return FIRST_READ * 1024 / 1e6 / (time.perf_counter() - started)
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode()
 
 
 def _both(

@@ -1,7 +1,7 @@
 """
 Calls of Kinesis as plain HTTP, without an SDK, so that nothing hides a difference.
 
-A request is JSON by HTTP/1.1, if a subclass of `Endpoint` has no other format, signed by version 4 of AWS's signatures.
+A request is JSON by HTTP/1.1, signed by version 4 of AWS's signatures. A subclass of `Endpoint` may have another format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-JSON = "application/x-amz-json-1.1"
+_JSON = "application/x-amz-json-1.1"
 _VERSION = "Kinesis_20131202"
 _PRELUDE = struct.Struct(">III")
 _CHECKSUM_BYTES = 4
@@ -107,9 +107,9 @@ class Endpoint:
 
     def encode(self, parameters: Any) -> tuple[str, bytes]:
         """Return the type and the body of a request."""
-        return JSON, json.dumps(parameters).encode()
+        return _JSON, json.dumps(parameters).encode()
 
-    def decode(self, content_type: str, raw: bytes) -> Any:  # noqa: ARG002 - for others
+    def decode(self, content_type: str, raw: bytes) -> Any:  # noqa: ARG002 - for a subclass
         """Return the value of a body or event, or its text if it has none."""
         try:
             return json.loads(raw)

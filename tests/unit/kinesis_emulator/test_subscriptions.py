@@ -55,6 +55,7 @@ def test_an_event_without_records_comes_every_five_seconds(
     assert int(heartbeat["ContinuationSequenceNumber"]) >= int(last.sequence_number)
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("by_call", [True, False])
 def test_a_record_wakes_the_subscription(
     emulator: Emulator, client: Any, subscribe: Subscribe, monkeypatch: pytest.MonkeyPatch, by_call: bool

@@ -33,6 +33,7 @@ class Time:
 
 
 Convert = Callable[[str, Any], Any]
+"""Takes the key of a member of a map and its value, or "" and an item of a list, and returns what the value becomes."""
 
 
 def encode(value: Any) -> bytes:
@@ -120,7 +121,7 @@ def decode(data: bytes, convert: Convert = _unchanged) -> Any:
 
     Args:
         data: The whole of it.
-        convert: Is called with each member of a map, or with "" and each item of a list, and returns what it becomes.
+        convert: Is called for each member of a map and each item of a list.
 
     Raises:
         ValueError: It is not one such value.

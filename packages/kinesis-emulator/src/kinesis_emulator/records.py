@@ -15,8 +15,7 @@ _NUMBER, _ARRIVED, _DATA, _KEY, _ENCRYPTION = map(
     cbor.encode_text,
     ("SequenceNumber", "ApproximateArrivalTimestamp", "Data", "PartitionKey", "EncryptionType"),
 )
-
-
+"""The names of the members in CBOR."""
 WrittenRecord = tuple[WireFormat, bytes]
 """A record as it is in a GetRecords response in one format."""
 
@@ -97,8 +96,8 @@ class RecordLog:
     """
     The records of a shard as they are in GetRecords' responses, by index from 0. A freed record's index is not used again.
 
-    Each is kept in the format in which it was put, and also in the other one once it was read so. So a read only joins them.
-    Each record has two more values: the highest arrival time up to it, which never decreases and so allows bisection, and
+    Each is kept in the format in which it was put. The first read in the other format makes that one, and it is kept too. So all
+    later reads only join them. Each record has two more values: the highest arrival time up to it, which never decreases and so allows bisection, and
     the data bytes up to and including it. Nothing is kept of a freed record.
     """
 

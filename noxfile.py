@@ -189,7 +189,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Run unit tests, and property tests with few examples. It needs neither Java nor Spark nor Rust."""
-    session.install(*_editable(*WITHOUT_SPARK), f"{FOLDERS['kinesis-core']}[arrow]", *_group("unit"))
+    _install_without_spark(session)
     folders = ("tests/unit", "tests/property", "--ignore-glob=*/spark_kinesis_*", "-m", "unit")
     _pytest(session, *(session.posargs or folders), env=ONE_PER_CORE | FEW_EXAMPLES)
 
@@ -338,7 +338,7 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def sdks(session: nox.Session) -> None:
     """Let the SDKs of AWS in Java, JavaScript, Go, Rust and Python make all calls to the local Kinesis."""
-    _install_emulator(session)
+    _install_without_spark(session, "cryptography>=42")  # the emulator's extra
     _pytest(session, *(session.posargs or ["tests/sdks", "--dist=load"]))  # one file, whose tests mostly wait
 
 
@@ -346,7 +346,7 @@ def sdks(session: nox.Session) -> None:
 def libraries(session: nox.Session) -> None:
     """Let libraries that others wrote read the local Kinesis over reshards and kills, for minutes. It needs Maven and node."""
     _require_java(session)
-    _install_emulator(session)
+    _install_without_spark(session, "cryptography>=42")  # the emulator's extra
     chosen = ("tests/witnesses", "tests/kcl/test_defaults.py", "-m", "libraries")
     _pytest(session, *(session.posargs or [*chosen, "--dist=load"]))  # they mostly wait
 
@@ -566,10 +566,10 @@ def _install(
     session.install(*_pyspark(session, spark), *_editable(), *_group(*groups), *modules, *built)
 
 
-def _install_emulator(session: nox.Session) -> None:
-    """Install the emulator with its extras, and what its tests need, without Spark."""
-    session.install(*_editable("kinesis-credentials", "kinesis-core", "kinesis-emulator"), *_group("unit"))
-    session.install("cryptography>=42")  # the emulator's extra
+def _install_without_spark(session: nox.Session, *modules: str) -> None:
+    """Install our packages that need no Spark, what their tests need, and *modules*."""
+    core = f"{FOLDERS['kinesis-core']}[arrow]"
+    session.install(*_editable(*WITHOUT_SPARK), core, *_group("unit"), *modules)
 
 
 def _native(session: nox.Session) -> list[str]:

@@ -285,7 +285,10 @@ class CannedResponses:
             case "TRIM_HORIZON":
                 return 0
             case "AT_TIMESTAMP":
-                return self._log.index_at_time(request["Timestamp"])
+                given = request["Timestamp"]
+                return self._log.index_at_time(
+                    given.epoch_ms / 1000 if isinstance(given, cbor.Time) else given
+                )
             case "AT_SEQUENCE_NUMBER":
                 return _index_of(int(request["StartingSequenceNumber"]))
             case "AFTER_SEQUENCE_NUMBER":

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kinesis_core import PlanSettings, ReadSettings, Stream, WireFormat
-from kinesis_emulator import ManualClock, wire_formats
+from kinesis_emulator import ManualClock, cbor, wire_formats
 from tests.bench.canned import CannedResponses, CannedStream, canned_kinesis, number_at
 from tests.bench.server import trusted_certificate
 from tests.support.streams import connection_to
@@ -32,6 +32,7 @@ def call(
     response = written.decode(body)
     for record in response.get("Records", []) if written is wire_formats.JSON else []:
         record["Data"] = base64.b64decode(record["Data"])
+        record["ApproximateArrivalTimestamp"] = cbor.Time(round(record["ApproximateArrivalTimestamp"] * 1000))
     return response
 
 

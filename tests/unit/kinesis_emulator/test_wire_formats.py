@@ -185,21 +185,48 @@ def test_bodies_that_cannot_be_read(action: str, body: bytes, call: Call, emulat
     assert emulator.records("orders") == []
 
 
-@pytest.mark.parametrize("value", [b"orders", cbor.Time(5)])
 @pytest.mark.parametrize(
-    ("params", "named"),
-    [(lambda value: {"Limit": value}, "Limit"), (lambda value: {"Limit": [value]}, "an item")],
-    ids=["member", "item"],
+    ("value", "shown"),
+    [(b"orders", "class java.nio.ByteBuffer"), (cbor.Time(5), "class java.util.Date")],
+    ids=["bytes", "time"],
 )
-def test_the_error_names_a_member_of_another_type(
-    params: Callable[[Any], Any], named: str, value: Any, call: Call
+@pytest.mark.parametrize(
+    ("action", "params", "wanted"),
+    [
+        ("ListStreams", lambda value: {"Limit": value}, "an Integer"),
+        ("ListStreams", lambda value: {"NextToken": value}, "an String"),
+        ("DeleteStream", lambda value: {"EnforceConsumerDeletion": value}, "an Boolean"),
+        ("ListTagsForStream", lambda value: {"StreamName": value}, "an String"),
+        ("UntagResource", lambda value: {"ResourceARN": "arn", "TagKeys": [value]}, "an String"),
+        ("AddTagsToStream", lambda value: {"StreamName": "orders", "Tags": {"a": value}}, "an String"),
+    ],
+)
+def test_only_payloads_are_bytes_and_only_times_have_a_tag(
+    action: str, params: Callable[[Any], Any], wanted: str, value: Any, shown: str, call: Call
 ) -> None:
-    """Only a payload is bytes, and only a time has its tag."""
-    status, error = call("ListStreams", **params(value))
-    assert (status, error["Message"]) == (
+    """Elsewhere they are refused, as a value of another type of JSON is."""
+    status, error = call(action, **params(value))
+    assert (status, error) == (
         400,
-        f"The body is malformed: {named} has a value of the wrong type.",
+        {"__type": "SerializationException", "Message": f"{shown} can not be converted to {wanted}"},
     )
+
+
+def test_members_are_what_the_model_says(call: Call) -> None:
+    """Whatever their names: a tag is a text, also if it has the name of a payload or of a time. Unknown members are ignored."""
+    tags = {"Data": "dGVh", "Timestamp": "today", "CreatedTimestamp": ""}
+    assert call("AddTagsToStream", StreamName="orders", Tags=tags)[0] == 200
+    listed = call("ListTagsForStream", StreamName="orders", Payload=b"\x00", At=cbor.Time(1))[1]["Tags"]
+    assert {tag["Key"]: tag["Value"] for tag in listed} == tags
+
+
+@pytest.mark.parametrize("epoch_ms", [10**15 + 1, -(10**15) - 1])
+def test_a_time_beyond_the_calendar(epoch_ms: int, call: Call) -> None:
+    """It is refused in both formats."""
+    start = {"StreamName": "orders", "ShardId": SHARD, "ShardIteratorType": "AT_TIMESTAMP"}
+    for content_type, time in ((CBOR, cbor.Time(epoch_ms)), (JSON, epoch_ms / 1000)):
+        status, error = call("GetShardIterator", content_type, **start, Timestamp=time)
+        assert (status, error["__type"]) == (400, "SerializationException")
 
 
 def test_events_are_in_cbor(emulator: Emulator, post: Any) -> None:

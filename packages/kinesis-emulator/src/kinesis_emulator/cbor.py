@@ -32,10 +32,6 @@ class Time:
     epoch_ms: int
 
 
-Convert = Callable[[str, Any], Any]
-"""Takes the key of a member of a map and its value, or "" and an item of a list, and returns what the value becomes."""
-
-
 def encode(value: Any) -> bytes:
     """
     Return *value* as CBOR: None, bool, int of 64 bits, float, str, bytes, `Time`, and lists and dicts of these.
@@ -111,22 +107,14 @@ def _scalar(value: Any) -> bytes:
     raise TypeError(f"CBOR here has no {type(value).__name__}")
 
 
-def _unchanged(_: str, value: Any) -> Any:
-    return value
-
-
-def decode(data: bytes, convert: Convert = _unchanged) -> Any:
+def decode(data: bytes) -> Any:
     """
     Return the value that *data* consists of, in the types that `encode` takes.
-
-    Args:
-        data: The whole of it.
-        convert: Is called for each member of a map and each item of a list.
 
     Raises:
         ValueError: It is not one such value.
     """
-    reader = _Reader(data, convert)
+    reader = _Reader(data)
     try:
         value = reader.value(_DEEPEST)
     except IndexError:
@@ -139,11 +127,10 @@ def decode(data: bytes, convert: Convert = _unchanged) -> Any:
 class _Reader:
     """The bytes, and the index of the next one. A length takes no memory before its items have come."""
 
-    def __init__(self, data: bytes, convert: Convert) -> None:
+    def __init__(self, data: bytes) -> None:
         self.data = data
         self.index = 0
         self._size = len(data)
-        self._convert = convert
 
     def value(self, depth: int) -> Any:
         head = self.data[self.index]
@@ -224,7 +211,7 @@ class _Reader:
         return self.value(1)
 
     def _array(self, length: int | None, depth: int) -> list[Any]:
-        return [self._convert("", self.value(depth)) for _ in self._items(length)]
+        return [self.value(depth) for _ in self._items(length)]
 
     def _map(self, length: int | None, depth: int) -> dict[str, Any]:
         members: dict[str, Any] = {}
@@ -232,7 +219,7 @@ class _Reader:
             key = self.value(depth)
             if type(key) is not str or key in members:
                 raise ValueError(f"the key {key!r} is not text, or occurs twice")
-            members[key] = self._convert(key, self.value(depth))
+            members[key] = self.value(depth)
         return members
 
     def _time(self, tag: int, depth: int) -> Time:

@@ -96,9 +96,9 @@ class RecordLog:
     """
     The records of a shard as they are in GetRecords' responses, by index from 0. A freed record's index is not used again.
 
-    Each is kept in the format in which it was put. The first read in the other format makes that one, and it is kept too. So all
-    later reads only join them. Each record has two more values: the highest arrival time up to it, which never decreases and so allows bisection, and
-    the data bytes up to and including it. Nothing is kept of a freed record.
+    Each is kept in the format in which it was put. The first read in the other format makes that one, and it is kept too. So
+    all later reads only join them. Each record has two more values: the highest arrival time up to it, which never decreases
+    and so allows bisection, and the data bytes up to and including it. Nothing is kept of a freed record.
     """
 
     def __init__(self) -> None:

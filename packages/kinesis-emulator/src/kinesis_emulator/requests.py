@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
+from kinesis_emulator.cbor import Time
 from kinesis_emulator.errors import AwsError
 from kinesis_emulator.iterators import decode_iterator
 from kinesis_emulator.validation import MODEL, to_integer
@@ -21,7 +22,7 @@ _TIME = "%Y%m%dT%H%M%SZ"
 @dataclass(frozen=True)
 class Request:
     """
-    A call: its action, its parameters as values of JSON (and payloads of CBOR as bytes), and the region, access key and date of its signature.
+    A call: its action, its parameters as `BodyFormat.decode` returns them, and the region, access key and date of its signature.
 
     The getters are for parameters that `check_request` has checked: required ones are there, and all have their types.
     """
@@ -90,8 +91,10 @@ class Request:
         return self.params.get(name) is True
 
     def optional_time_ms(self, name: str) -> int | None:
-        """Return a timestamp in milliseconds. Requests send seconds."""
+        """Return a timestamp in milliseconds. Requests in JSON send seconds."""
         value = self.params.get(name)
+        if isinstance(value, Time):
+            return value.epoch_ms
         return None if value is None else round(value * 1000)
 
     def member(self, name: str) -> Request:

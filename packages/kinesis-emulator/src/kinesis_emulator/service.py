@@ -254,7 +254,7 @@ class Service:
         operation = self._operations.get(request.action)
         if operation is None:
             raise AwsError("UnknownOperationException", _why_unknown(request.action))
-        check_request(request.action, request.params)
+        check_request(request.action, request.params, request.wire_format)
         if request.action in self.settings.deny:
             raise access_denied(request.action, self._resource(request), self.account_of(request))
         return operation(self, request)

@@ -15,13 +15,16 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from kinesis_emulator.cbor import Time
 from kinesis_emulator.errors import AwsError, Violation, invalid
-from kinesis_emulator.wire_formats import Payload
+from kinesis_emulator.wire_formats import Payload, WireFormat
 
 Check = Callable[[Any], Sequence[Violation]]
 """Returns the constraints that a value violates; raises a SerializationException if it has a wrong type."""
 Constraint = tuple[str, Callable[[Any], bool]]
 """What a value must satisfy, in AWS's words, and whether it does."""
+Scalar = tuple[Callable[[Any], Any], Callable[[Any], str]]
+"""How a value of a type is read, and how messages show it. They do not show payloads."""
 
 MODEL: dict[str, Any] = json.loads(Path(__file__).with_name("model.json").read_text(encoding="utf-8"))
 _UNPUBLISHED: dict[str, dict[str, Any]] = {"RetentionPeriodHours": {"min": 1}}
@@ -29,15 +32,21 @@ _UNPUBLISHED: dict[str, dict[str, Any]] = {"RetentionPeriodHours": {"min": 1}}
 _MOST_VIOLATIONS = 10
 """AWS names no more."""
 _NUMBER = "class com.amazon.coral.value.json.numbers.TruncatingBigNumber"
+_CLASSES = {
+    bool: "class java.lang.Boolean",
+    str: "class java.lang.String",
+    bytes: "class java.nio.ByteBuffer",
+    Time: "class java.util.Date",
+}
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*(?:[AEIMQUYcgkosw048]=|[AQgw]==)?").fullmatch
 """In a text whose length is a multiple of 4. It is faster than to decode. Before padding, superfluous bits are zero."""
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=]|=(?!=?\Z)")
 _MOST_INTEGER, _MOST_SECONDS = 2**31 - 1, 10**12
 
 
-def check_request(action: str, params: dict[str, Any]) -> None:
+def check_request(action: str, params: dict[str, Any], wire_format: WireFormat = "json") -> None:
     """
-    Refuse the request of *action* if *params* do not fit the model. Unknown members are ignored.
+    Refuse the request of *action* if *params*, which came in *wire_format*, do not fit the model. Unknown members are ignored.
 
     Raises:
         AwsError: A SerializationException for a value of a wrong type. A ValidationException that names up to ten
@@ -46,7 +55,7 @@ def check_request(action: str, params: dict[str, Any]) -> None:
     shape = MODEL["operations"].get(action)
     if shape is None:
         return
-    violations = _check_of(shape)(params)
+    violations = _check_of(shape, wire_format)(params)
     if violations:
         of_stream = [one for one in violations if one[0] == "streamName"]
         others = [one for one in violations if one[0] != "streamName"]
@@ -54,22 +63,24 @@ def check_request(action: str, params: dict[str, Any]) -> None:
 
 
 @cache
-def _check_of(name: str) -> Check:
-    """Return the check of the shape *name*."""
+def _check_of(name: str, wire_format: WireFormat) -> Check:
+    """Return the check of the shape *name* in requests in *wire_format*."""
     shape = {**MODEL["shapes"][name], **_UNPUBLISHED.get(name, {})}
     match shape["type"]:
         case "structure":
-            return _structure(shape)
+            return _structure(shape, wire_format)
         case "list":
-            return _list(shape)
+            return _list(shape, wire_format)
         case "map":
-            return _map(shape)
-    return _scalar(shape)
+            return _map(shape, wire_format)
+    return _scalar(shape, _SCALARS[wire_format][shape["type"]])
 
 
-def _structure(shape: dict[str, Any]) -> Check:
+def _structure(shape: dict[str, Any], wire_format: WireFormat) -> Check:
     required = shape.get("required", ())
-    members = tuple((name, _check_of(member), name in required) for name, member in shape["members"].items())
+    members = tuple(
+        (name, _check_of(member, wire_format), name in required) for name, member in shape["members"].items()
+    )
 
     def check(value: Any) -> Sequence[Violation]:
         if type(value) is not dict:
@@ -92,9 +103,9 @@ def _under(path: str, violations: Sequence[Violation]) -> list[Violation]:
     return [(f"{path}.{below}" if below else path, shown, text) for below, shown, text in violations]
 
 
-def _list(shape: dict[str, Any]) -> Check:
+def _list(shape: dict[str, Any], wire_format: WireFormat) -> Check:
     item = MODEL["shapes"][shape["member"]]
-    has_parts, check_item = item["type"] == "structure", _check_of(shape["member"])
+    has_parts, check_item = item["type"] == "structure", _check_of(shape["member"], wire_format)
     lengths, of_items = _bounds(shape, "length", len), _all_of(_constraints(item))
 
     def show(values: list[Any]) -> str:
@@ -119,9 +130,9 @@ def _list(shape: dict[str, Any]) -> Check:
     return check
 
 
-def _map(shape: dict[str, Any]) -> Check:
+def _map(shape: dict[str, Any], wire_format: WireFormat) -> Check:
     key, value = MODEL["shapes"][shape["key"]], MODEL["shapes"][shape["value"]]
-    check_key, check_value = _check_of(shape["key"]), _check_of(shape["value"])
+    check_key, check_value = _check_of(shape["key"], wire_format), _check_of(shape["value"], wire_format)
     lengths, of_keys, of_values = (
         _bounds(shape, "length", len),
         _all_of(_constraints(key)),
@@ -143,8 +154,8 @@ def _map(shape: dict[str, Any]) -> Check:
     return check
 
 
-def _scalar(shape: dict[str, Any]) -> Check:
-    convert, shown_of = _SCALARS[shape["type"]]
+def _scalar(shape: dict[str, Any], scalar: Scalar) -> Check:
+    convert, shown_of = scalar
     constraints = [one for one in _constraints(shape) if one[1] is not _always]
 
     def check(value: Any) -> Sequence[Violation]:
@@ -215,14 +226,18 @@ def _text(value: Any) -> str:
     raise _unconvertible(value, "an String")
 
 
-def _blob(value: Any) -> Payload:
-    if type(value) is bytes:
-        return value
+def _blob(value: Any) -> str:
     if type(value) is not str:
         raise _unconvertible(value, "a Blob")
     if len(value) % 4 or not _BASE64(value):
         raise _malformed(f"'{value}' can not be converted to a Blob: {_why_no_base64(value)}")
     return value
+
+
+def _binary(value: Any) -> bytes:
+    if type(value) is bytes:
+        return value
+    raise _unconvertible(value, "a Blob")
 
 
 def _why_no_base64(text: str) -> str:
@@ -259,18 +274,27 @@ def _timestamp(value: Any) -> float:
     raise _unconvertible(value, "milliseconds since epoch")
 
 
+def _tagged_time(value: Any) -> Time:
+    if type(value) is Time and abs(value.epoch_ms) <= _MOST_SECONDS * 1000:
+        return value
+    raise _unconvertible(value, "milliseconds since epoch")
+
+
 def _quoted(value: object) -> str:
     return f"'{value}'"
 
 
-_SCALARS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], str]]] = {
+_IN_JSON: dict[str, Scalar] = {
     "string": (_text, _quoted),
     "blob": (_blob, lambda _: ""),
     "integer": (_integer, _quoted),
     "boolean": (_boolean, _quoted),
     "timestamp": (_timestamp, _quoted),
 }
-"""How a value of each type is read, and how messages show it. They do not show payloads."""
+_SCALARS: dict[WireFormat, dict[str, Scalar]] = {
+    "json": _IN_JSON,
+    "cbor": {**_IN_JSON, "blob": (_binary, lambda _: ""), "timestamp": (_tagged_time, _quoted)},
+}
 
 _START_OF_LIST = "Start of list found where not expected"
 _START_OF_MAP = "Start of structure or map found where not expected."
@@ -283,10 +307,9 @@ def _malformed(message: str) -> AwsError:
 
 
 def _unconvertible(value: Any, wanted: str) -> AwsError:
-    """Return the error for a value that has another type of JSON than *wanted*."""
+    """Return the error for a value that has another type than *wanted*. The names of CBOR's types are a guess."""
     if isinstance(value, list):
         return _malformed(_START_OF_LIST)
     if isinstance(value, dict):
         return _malformed(_START_OF_MAP)
-    found = {bool: "class java.lang.Boolean", str: "class java.lang.String"}.get(type(value), _NUMBER)
-    return _malformed(f"{found} can not be converted to {wanted}")
+    return _malformed(f"{_CLASSES.get(type(value), _NUMBER)} can not be converted to {wanted}")

@@ -1,4 +1,4 @@
-"""The formats of bodies, JSON and CBOR, and the frames of events. The service takes the values of JSON in both formats, and payloads as they come."""
+"""The formats of bodies, JSON and CBOR, and the frames of events."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from kinesis_emulator.errors import AwsError
 EVENTS = "application/vnd.amazon.eventstream"
 _PRELUDE_BYTES, _CRC_BYTES = 12, 4
 _TEXT = 7
-_DATA, _TIME = "Data", "Timestamp"
-"""The member of requests with a payload, and how names of members with a time end."""
 WireFormat = Literal["json", "cbor"]
 """The format of the bodies of a request and of its response."""
 Payload = str | bytes
@@ -39,7 +37,7 @@ class BodyFormat:
 
     def decode(self, body: bytes) -> dict[str, Any]:
         """
-        Return the parameters of a request as values of JSON, and each payload as a `Payload`.
+        Return the parameters of a request. In CBOR a payload is bytes and a time is a `Time`; in JSON they are a text and a number.
 
         Raises:
             AwsError: SerializationException, if the body is malformed.
@@ -83,29 +81,11 @@ def _cbor_page(records: Sequence[bytes], tail: dict[str, Any]) -> bytes:
     return b"".join((*head, *records, cbor.encode(tail)[1:]))
 
 
-def _from_cbor(body: bytes) -> Any:
-    return cbor.decode(body, _to_json)
-
-
-def _to_json(name: str, value: Any) -> Any:
-    """Return the value of the member *name* as in JSON, a time in seconds. A payload stays bytes."""
-    kind = type(value)
-    if kind is bytes and name == _DATA:
-        return value
-    if kind is cbor.Time and name.endswith(_TIME):
-        return _seconds(value)
-    if value is None or kind is dict or kind is list:
-        return value
-    if kind is bytes or kind is cbor.Time or name == _DATA or name.endswith(_TIME):
-        raise ValueError(f"{name or 'an item'} has a value of the wrong type")
-    return value
-
-
 # The event type of JSON is the content type of the message, not "application/x-amz-json-1.1" as for the call. AWS's code generator
 # for the protocol (smithy-rs, awsJson) and kinesis-local use it; botocore reads neither.
 JSON = BodyFormat("json", "application/x-amz-json-1.1", "application/json", _json, _json_page, json.loads)
 CBOR = BodyFormat(
-    "cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", cbor.encode, _cbor_page, _from_cbor
+    "cbor", "application/x-amz-cbor-1.1", "application/x-amz-cbor-1.1", cbor.encode, _cbor_page, cbor.decode
 )
 FORMATS = {found.name: found for found in (JSON, CBOR)}
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
+from kinesis_emulator import Emulator, Fault, FaultScript, Step
+from kinesis_emulator.faults import ANY_CALL
 from support.paths import python_path
 from tools.chaos.kinesis import Kinesis
 
@@ -27,3 +31,17 @@ def test_reshards_among_faults(tmp_path: Path) -> None:
         assert kinesis.scale("orders", 6) == 0
     finally:
         kinesis.kill()
+
+
+@pytest.mark.parametrize("fault", ANY_CALL, ids=str)
+@pytest.mark.parametrize("splits", [True, False])
+def test_a_reshard_whose_own_call_has_a_fault(tmp_path: Path, fault: Fault, *, splits: bool) -> None:
+    """The response has no members, so that a page of HTML in its place looks like one to boto3."""
+    with Emulator() as emulator:
+        emulator.settings.stream_updating_s = 0.0
+        emulator.create_stream("orders", 4)
+        emulator.settings.fault = FaultScript(Step(fault, "SplitShard" if splits else "MergeShards"))
+        kinesis = Kinesis(tmp_path, {})
+        kinesis.port = emulator.port
+        kinesis.reshard("orders", 0.5, splits=splits)
+        assert kinesis.count_reshards("orders") == 1

@@ -173,11 +173,15 @@ def _reshard(client: Any, stream: str, pick: float, *, splits: bool) -> None:
         shard_id = by_hash[int(pick * len(by_hash))]
         low, high = (int(ranges[shard_id][end]) for end in ("StartingHashKey", "EndingHashKey"))
         middle = str((low + high) // 2 + 1)
-        client.split_shard(StreamName=stream, ShardToSplit=shard_id, NewStartingHashKey=middle)
+        done = client.split_shard(StreamName=stream, ShardToSplit=shard_id, NewStartingHashKey=middle)
     else:
         index = int(pick * (len(by_hash) - 1))
         first, second = by_hash[index : index + 2]
-        client.merge_shards(StreamName=stream, ShardToMerge=first, AdjacentShardToMerge=second)
+        done = client.merge_shards(StreamName=stream, ShardToMerge=first, AdjacentShardToMerge=second)
+    # These calls have no result, so only the headers tell a response of Kinesis from a page that stands in its place.
+    content_type = done["ResponseMetadata"]["HTTPHeaders"]["content-type"]
+    if content_type != "application/x-amz-json-1.1":
+        raise botocore.exceptions.HTTPClientError(error=f"a response of the type {content_type}")
 
 
 def _is_open(shard: Mapping[str, Any]) -> bool:

@@ -98,6 +98,16 @@ def test_remove(kinesis: CommandLine, emulator: Emulator, create: Create) -> Non
         assert names(kinesis, stream) == left
 
 
+def test_a_page_in_place_of_the_response(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
+    """The response to the removal has no members, so that a proxy's page could pass for it. It is sent again."""
+    stream = create(1)
+    emulator.register_consumer(stream, "billing")
+    page = Fault(status=200, body=b"<html>Please log in.</html>", content_type="text/html")
+    emulator.settings.fault = FaultScript(Step(page, "DeregisterStreamConsumer"))
+    assert kinesis("consumers", stream, "--remove", "billing", "--yes").status == 0
+    assert names(kinesis, stream) == []
+
+
 def test_remove_in_a_script(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
     """Where nobody can answer, nothing is removed without --yes."""
     stream = create(1)

@@ -10,7 +10,7 @@ from attrs import define, field
 from botocore.exceptions import ClientError
 
 from kinesis_consumer.stores import DynamoTable, ItemTable, Update
-from kinesis_core.aws import RetryPolicy
+from kinesis_core.aws import Connection, RetryPolicy, make_client
 from kinesis_core.errors import (
     AccessDeniedError,
     InvalidRequestError,
@@ -22,6 +22,8 @@ from kinesis_core.errors import (
     UnavailableError,
 )
 from kinesis_core.leases import OWNER_INDEX, TableClient
+from kinesis_credentials import StaticKeys
+from support.canned import Canned
 from support.fake_stream import FakeClock
 from support.item_tables import Servers, open_dynamo_table
 
@@ -97,6 +99,21 @@ def test_reads_are_consistent() -> None:
     table.get(KEY)
     table.keys_of_owner("a")
     assert [request.get("ConsistentRead") for _, request in fake.requests] == [True, True, None]
+
+
+@pytest.mark.parametrize("operation", sorted(CALLS))
+@pytest.mark.parametrize("body", [b"<html>Please log in.</html>", b"\n<html>", b"null", b"[]", b"\xa0"])
+def test_a_page_in_place_of_a_response(operation: str, body: bytes) -> None:
+    """Nothing is read, written or deleted, if a proxy says so: some responses have no members that could be missing."""
+    connection = Connection.to_stream(
+        "orders", region="eu-west-1", credentials=StaticKeys("AKIAEXAMPLE", "secret")
+    )
+    client, canned = make_client(connection, "dynamodb", "http://127.0.0.1:9"), Canned()
+    canned.serve(client, "dynamodb")
+    canned.response(body, content_type="text/html")
+    table = DynamoTable(TableClient("leases", client, RetryPolicy(max_retries=0), FakeClock(), None))  # type: ignore[arg-type] # no random numbers
+    with pytest.raises(MalformedResponseError, match=f"responded to {operation} with a malformed body"):
+        CALLS[operation](table)
 
 
 @pytest.mark.parametrize("operation", sorted(CALLS))

@@ -253,9 +253,22 @@ def _make_client(
     except (BotoCoreError, ValueError, AttributeError) as error:
         # An AttributeError comes of a text in place of a section.
         raise unusable(error) from None
+    if client.meta.service_model.metadata["protocol"] == "json":  # that of STS is XML
+        client.meta.events.register("before-parse", _refuse_page)
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
     return client, credentials
+
+
+def _refuse_page(response_dict: Mapping[str, Any], **_: Any) -> None:
+    """
+    Refuse a successful response that is no object of JSON, such as a proxy's page.
+
+    botocore takes any body for the empty result of a call such as DeregisterStreamConsumer or PutItem, which then seems to be done.
+    """
+    body = response_dict["body"]  # no bytes if a handler has taken the response before
+    if response_dict["status_code"] < 300 and isinstance(body, bytes) and body.strip()[:1] not in (b"", b"{"):
+        raise ValueError("it is not JSON")
 
 
 def _new_rng() -> random.Random:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 
 import pytest
-from attrs import evolve
+from attrs import define, evolve
 
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
 from support.command_line import CommandLine
+from support.local_http import LocalHttp, QuietHandler
 from support.ports import free_port
 from support.streams import StreamUnderTest, make_client
 from support.witness import moto
@@ -200,6 +202,38 @@ def test_whose_credentials(kinesis: CommandLine, create: Create) -> None:
     assert "account 123456789012" in lines["identity"]
     assert "IOSFODNN" not in ran.text + ran.err
     assert "top-secret" not in ran.text + ran.err
+
+
+@define
+class Page(LocalHttp):
+    """A server that has one page for all requests."""
+
+    body: bytes
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        body = self.body
+
+        class Handler(QuietHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        return Handler
+
+
+@pytest.mark.parametrize("body", [b"<html></html>", b"<html>", b"{}", b""])
+def test_a_page_in_place_of_sts(kinesis: CommandLine, create: Create, body: bytes) -> None:
+    """Only the check of the identity fails."""
+    stream = create(1)
+    with Page(body) as sts:
+        to_sts = kinesis.having({"AWS_ENDPOINT_URL_STS": sts.url})
+        assert outcomes(to_sts, stream, status=3) == {**READING, "identity": "failed"}
+        assert texts(to_sts, stream, status=3)["identity"] == (
+            f"{sts.url} gave a malformed response to GetCallerIdentity. Is it an endpoint of STS?"
+        )
 
 
 @pytest.mark.witness

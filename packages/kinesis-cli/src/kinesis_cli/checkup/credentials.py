@@ -16,6 +16,7 @@ from kinesis_credentials import (
     safe_message,
 )
 from kinesis_credentials.endpoints import is_aws_endpoint
+from kinesis_credentials.failures import MALFORMED
 
 _SOURCES = {
     "env": "environment variables",
@@ -68,6 +69,11 @@ def check_identity(connection: Connection, is_aws: bool, client_of: MakeClient =
         if not is_aws and is_aws_endpoint(client.meta.endpoint_url):
             return unchecked("identity", "the endpoint is not AWS")
         found = client.get_caller_identity()
+        return ok("identity", f"{found['Arn']}, account {found['Account']}")
     except CALL_ERRORS as error:
         return failed("identity", f"STS GetCallerIdentity failed: {safe_message(error)}")
-    return ok("identity", f"{found['Arn']}, account {found['Account']}")
+    except MALFORMED:  # its text may be the whole response
+        return failed(
+            "identity",
+            f"{client.meta.endpoint_url} gave a malformed response to GetCallerIdentity. Is it an endpoint of STS?",
+        )

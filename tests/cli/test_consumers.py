@@ -10,6 +10,7 @@ import pytest
 from kinesis_cli.commands.consumers import queue_words
 from kinesis_core.model import StreamSummary
 from kinesis_emulator import Emulator, Fault, FaultScript, Settings, Step
+from kinesis_emulator.faults import ANY_CALL
 from support.command_line import CommandLine
 from support.streams import StreamUnderTest, make_client
 
@@ -98,13 +99,26 @@ def test_remove(kinesis: CommandLine, emulator: Emulator, create: Create) -> Non
         assert names(kinesis, stream) == left
 
 
-def test_a_page_in_place_of_the_response(kinesis: CommandLine, emulator: Emulator, create: Create) -> None:
-    """The response to the removal has no members, so that a proxy's page could pass for it. It is sent again."""
+@pytest.mark.parametrize("deleting_s", [0.0, 3600.0])
+@pytest.mark.parametrize("fault", ANY_CALL)
+def test_a_removal_whose_response_is_a_fault(
+    kinesis: CommandLine,
+    emulator: Emulator,
+    create: Create,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Fault,
+    deleting_s: float,
+) -> None:
+    """
+    The call is made again, which finds no consumer if the first one did it. The response has no members, so that a page of HTML
+    in its place looks like one to boto3.
+    """
     stream = create(1)
     emulator.register_consumer(stream, "billing")
-    page = Fault(status=200, body=b"<html>Please log in.</html>", content_type="text/html")
-    emulator.settings.fault = FaultScript(Step(page, "DeregisterStreamConsumer"))
-    assert kinesis("consumers", stream, "--remove", "billing", "--yes").status == 0
+    monkeypatch.setattr(emulator.settings, "consumer_deleting_s", deleting_s)
+    monkeypatch.setattr(emulator.settings, "fault", FaultScript(Step(fault, "DeregisterStreamConsumer")))
+    ran = kinesis("consumers", stream, "--remove", "billing", "--yes")
+    assert ran.err.splitlines()[-1].startswith(f"Consumer billing of {stream} is ")
     assert names(kinesis, stream) == []
 
 

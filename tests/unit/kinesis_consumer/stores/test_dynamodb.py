@@ -102,7 +102,9 @@ def test_reads_are_consistent() -> None:
 
 
 @pytest.mark.parametrize("operation", sorted(CALLS))
-@pytest.mark.parametrize("body", [b"<html>Please log in.</html>", b"\n<html>", b"null", b"[]", b"\xa0"])
+@pytest.mark.parametrize(
+    "body", [b"<html>Please log in.</html>", b"\n<html>", b"{", b"null", b"[]", b"\xa0", b""]
+)
 def test_a_page_in_place_of_a_response(operation: str, body: bytes) -> None:
     """Nothing is read, written or deleted, if a proxy says so: some responses have no members that could be missing."""
     connection = Connection.to_stream(

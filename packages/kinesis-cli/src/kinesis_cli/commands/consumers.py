@@ -54,6 +54,7 @@ def consumers(
     output
         A table, or an object of JSON for each consumer.
     """
+    from kinesis_core import StreamNotFoundError
     from kinesis_core.aws import consumer_client
 
     connection = connect.to(stream)
@@ -67,8 +68,12 @@ def consumers(
             f"Remove consumer {found.name} of {stream}, which is {found.status} and {age} old? Its readers fail.",
             yes=yes,
         )
-        api.deregister_consumer(found.arn)
-        note(f"Consumer {found.name} of {stream} is being removed.")
+        try:
+            api.deregister_consumer(found.arn)
+        except StreamNotFoundError:  # by now: the response to a first attempt may have been lost
+            note(f"Consumer {found.name} of {stream} is removed.")
+        else:
+            note(f"Consumer {found.name} of {stream} is being removed.")
     elif output == "json":
         for consumer in known:
             show_json(_json(consumer))

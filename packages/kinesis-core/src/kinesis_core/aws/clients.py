@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import botocore
+import msgspec
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError, InvalidRegionError
@@ -42,6 +43,9 @@ from kinesis_credentials.endpoints import BadUrlError, create_client, is_aws_end
 from kinesis_credentials.failures import unusable
 
 if TYPE_CHECKING:
+    from botocore.awsrequest import AWSResponse
+    from botocore.model import OperationModel
+
     from kinesis_core.aws.subscriptions import BotoConsumerApi, BotoSubscribeApi
 
 CONNECT_TIMEOUT_S = 5
@@ -254,21 +258,28 @@ def _make_client(
         # An AttributeError comes of a text in place of a section.
         raise unusable(error) from None
     if client.meta.service_model.metadata["protocol"] == "json":  # that of STS is XML
-        client.meta.events.register("before-parse", _refuse_page)
+        client.meta.events.register("after-call", _verify_empty_result)
     credentials = get_credentials(session)
     renew_expired(client, credentials, _log_renewal)
     return client, credentials
 
 
-def _refuse_page(response_dict: Mapping[str, Any], **_: Any) -> None:
+def _verify_empty_result(
+    http_response: AWSResponse, parsed: Mapping[str, Any], model: OperationModel, **_: Any
+) -> None:
     """
-    Refuse a successful response that is no object of JSON, such as a proxy's page.
+    Verify that a response without members has none in its body either.
 
-    botocore takes any body for the empty result of a call such as DeregisterStreamConsumer or PutItem, which then seems to be done.
+    botocore takes any body for the result of a PutItem or a DeregisterStreamConsumer, such as a proxy's page. So the call would seem to be
+    done. Only DynamoDB's empty result has a body: `{}`.
+
+    Raises:
+        msgspec.DecodeError: The body is no object of JSON.
     """
-    body = response_dict["body"]  # no bytes if a handler has taken the response before
-    if response_dict["status_code"] < 300 and isinstance(body, bytes) and body.strip()[:1] not in (b"", b"{"):
-        raise ValueError("it is not JSON")
+    if parsed.keys() == {"ResponseMetadata"} and (
+        http_response.content or model.service_model.service_name == "dynamodb"
+    ):
+        msgspec.json.decode(http_response.content, type=dict)
 
 
 def _new_rng() -> random.Random:

@@ -338,7 +338,7 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def sdks(session: nox.Session) -> None:
     """Let the SDKs of AWS in Java, JavaScript, Go, Rust and Python make all calls to the local Kinesis."""
-    _install_without_spark(session, "cryptography>=42")  # the emulator's extra
+    _install_without_spark(session, f"{FOLDERS['kinesis-emulator']}[tls]")
     _pytest(session, *(session.posargs or ["tests/sdks", "--dist=load"]))  # one file, whose tests mostly wait
 
 
@@ -346,7 +346,7 @@ def sdks(session: nox.Session) -> None:
 def libraries(session: nox.Session) -> None:
     """Let libraries that others wrote read the local Kinesis over reshards and kills, for minutes. It needs Maven and node."""
     _require_java(session)
-    _install_without_spark(session, "cryptography>=42")  # the emulator's extra
+    _install_without_spark(session, f"{FOLDERS['kinesis-emulator']}[tls]")
     chosen = ("tests/witnesses", "tests/kcl/test_defaults.py", "-m", "libraries")
     _pytest(session, *(session.posargs or [*chosen, "--dist=load"]))  # they mostly wait
 

@@ -33,7 +33,7 @@ def test_reshards_among_faults(tmp_path: Path) -> None:
         kinesis.kill()
 
 
-@pytest.mark.parametrize("fault", ANY_CALL, ids=str)
+@pytest.mark.parametrize("fault", ANY_CALL)
 @pytest.mark.parametrize("splits", [True, False])
 def test_a_reshard_whose_own_call_has_a_fault(tmp_path: Path, fault: Fault, *, splits: bool) -> None:
     """The response has no members, so that a page of HTML in its place looks like one to boto3."""

@@ -130,6 +130,8 @@ class Simulation:
 
     def sleep(self, seconds: float) -> None:
         """Let the running thread sleep. In the test's own thread: let time pass, and raise what failed in another one."""
+        if self.running.is_killed:  # it cleans up: no time passes for that after `end`
+            raise Killed
         self.schedule(self.running, max(0.0, seconds))
         self.pause()
 

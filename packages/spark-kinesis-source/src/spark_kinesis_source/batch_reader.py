@@ -10,7 +10,8 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from kinesis_core.for_spark import plain_errors
 from kinesis_core.model import check_times
-from spark_kinesis_source.filters import Wanted, read_filters
+from kinesis_core.planning import Wanted
+from spark_kinesis_source.filters import read_filters
 from spark_kinesis_source.partitions import ShardPartition, split
 from spark_kinesis_source.planner_factory import begin, open_planner
 from spark_kinesis_source.task import ReadTask, for_tasks

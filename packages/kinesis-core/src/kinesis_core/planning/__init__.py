@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kinesis_core.planning.planner import Planner as Planner
     from kinesis_core.planning.settings import Limits as Limits, PlanSettings as PlanSettings
     from kinesis_core.planning.shard_pages import ShardPage as ShardPage, ShardPages as ShardPages
+    from kinesis_core.planning.wanted import Comparison as Comparison, Wanted as Wanted
 
 lazy_names(
     __name__,
@@ -26,5 +27,6 @@ lazy_names(
         "kinesis_core.planning.planner": "Planner",
         "kinesis_core.planning.settings": "Limits PlanSettings",
         "kinesis_core.planning.shard_pages": "ShardPage ShardPages",
+        "kinesis_core.planning.wanted": "Comparison Wanted",
     },
 )

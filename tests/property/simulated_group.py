@@ -132,7 +132,7 @@ class Member:
         leases = SimulatedLeases(self.name, table, sources, group.settings, process, Callbacks())
         leases.shards.listeners.add(process.wake)
         self.worker = Worker(leases)
-        keeper = LeaseKeeper(table, {None: api}, group.initial, process)
+        keeper = LeaseKeeper(table, {None: api}, group.initial, process, run_all=map)
         self.coordinator = Coordinator(leases, keeper, process, self.wall_clock, self.rng)
         process.start("user", lambda: self._run(pages))
 

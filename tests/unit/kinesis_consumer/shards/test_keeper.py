@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from kinesis_consumer.leases import LeaseEmptiness, new_item, read_emptiness
 from kinesis_consumer.shards import Findings, InitialPosition, LeaseKeeper, find_uncovered, missing_ranges
@@ -12,9 +14,10 @@ from kinesis_consumer.stores import MemoryTable, Update
 from kinesis_core.aws import StreamApi
 from kinesis_core.errors import UnavailableError
 from kinesis_core.leases import Item, Lease, read_lease
-from kinesis_core.model import HOUR_MS, AtTimestamp, Latest, Shard, TrimHorizon
-from support.fake_stream import FakeStream
+from kinesis_core.model import HOUR_MS, AtTimestamp, Cut, Latest, Shard, TrimHorizon
+from support.fake_stream import FakeClock, FakeStream
 from support.lineages import forget, lease_of, listed, name, new_stream, numbers
+from support.waiting import PATIENCE_S
 
 HALF = 2**127
 
@@ -92,6 +95,27 @@ def test_left_out_parent() -> None:
     assert run(keeper).refused[None].reason == f"{name(0)} is not listed, and Kinesis knows it"
     forget(stream, 0)
     assert created(run(keeper, 2)) == [1, 2]
+
+
+@define
+class MeetingStream(FakeStream):
+    """A stream in which each call for an expired shard waits for others."""
+
+    others: threading.Barrier = field(factory=lambda: threading.Barrier(4))
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        if shard_id in self.gone:
+            self.others.wait(PATIENCE_S)
+        return super().get_iterator(shard_id, cut)
+
+
+def test_the_first_leases_ask_for_unlisted_parents_at_once() -> None:
+    """A new group asks for several expired parents at the same time."""
+    stream = MeetingStream(FakeClock()).create(4)
+    for number in range(4):
+        stream.split(name(number))
+    forget(stream, *range(4))
+    assert created(run(keeper_of(stream, MemoryTable()))) == [*range(4, 12)]
 
 
 def test_missing_lease() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
+from attrs import define, field
 
 from kinesis_core.errors import DataLossError, StaleListingError
 from kinesis_core.model import (
@@ -21,11 +24,12 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
 )
-from kinesis_core.planning import Limits, PlanSettings
+from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.planning.discovery import PAUSES_S, Discovery, Known
-from support.fake_stream import FakeStream
+from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned, Read, everything, through_text
 from support.scripted_stream import ScriptedStream, scripted_stream
+from support.waiting import PATIENCE_S
 
 A, B, C, D, E = (f"shardId-{i:012d}" for i in range(5))
 FOR_EVER = 1000
@@ -574,3 +578,47 @@ def test_an_open_child_that_a_user_leaves_out(records: int) -> None:
         read += query.batch()
         stream.clock.sleep(15)
     assert read == everything(stream, A) + everything(stream, right)
+
+
+@define
+class MeetingStream(ScriptedStream):
+    """A stream in which each call for an expired shard waits for others."""
+
+    others: threading.Barrier = field(factory=lambda: threading.Barrier(4))
+
+    def get_iterator(self, shard_id: str, cut: Cut) -> str:
+        if shard_id in self.gone:
+            self.others.wait(PATIENCE_S)
+        return super().get_iterator(shard_id, cut)
+
+
+def split_long_ago(count: int) -> MeetingStream:
+    """Return a stream of shards that were split and have expired."""
+    stream = MeetingStream(FakeClock())
+    stream.create(count)
+    for shard_id in list(stream.shards):
+        stream.split(shard_id)
+        stream.gone[shard_id] = stream.shards.pop(shard_id)
+    stream.clock.sleep(7 * 86_400)
+    return stream
+
+
+def test_a_start_asks_for_unlisted_parents_at_once() -> None:
+    """The threads of the planner ask for several parents at the same time, and for each of them once."""
+    stream = split_long_ago(8)
+    with closing(Planner({"orders": stream}, threads=4, clock=stream.clock)) as planner:
+        start = planner.initial_offset(TrimHorizon())
+    assert set(start.streams["orders"].shards) == set(stream.shards)
+    assert sorted(c.shard_id for c in stream.calls_of("GetShardIterator")) == sorted(stream.gone)
+
+
+def test_a_restart_asks_for_unlisted_shards_at_once() -> None:
+    """A new planner asks at the same time for all shards that an offset names and no listing has."""
+    stream = split_long_ago(8)
+    unread = {shard_id: ShardOffset(TrimHorizon()) for shard_id in stream.gone}
+    start = Offset({"orders": StreamOffset(stream.created_ms, unread)})
+    settings = PlanSettings(fail_on_data_loss=False)
+    with closing(Planner({"orders": stream}, settings, threads=4, clock=stream.clock)) as planner:
+        planner.next_offset(start)
+    asked = stream.calls_of("GetShardIterator")[:8]
+    assert sorted(c.shard_id for c in asked) == sorted(stream.gone)

@@ -9,7 +9,9 @@ Source: PeriodicShardSyncManager of the KCL 2.7 and 3.5
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -23,8 +25,10 @@ from kinesis_core.clock import Clock
 from kinesis_core.errors import ServiceError
 from kinesis_core.leases import Lease, shard_attributes
 from kinesis_core.model import Listing, by_id, first_gap
-from kinesis_core.shards import is_known
+from kinesis_core.shards import RunAll, find_known, is_known
+from kinesis_core.threads import ThreadPool
 
+R = TypeVar("R")
 HashRange = tuple[int, int]
 CONFIDENCE = 3
 """So many findings in a row are believed."""
@@ -38,6 +42,14 @@ CALM_S = 60.0
 """Time between two checks of a stream that lacks no lease."""
 FORGET_S = 60.0
 """After such a pause leases are no longer created by an earlier look: others may have created, finished and deleted them."""
+LOOK_UPS = 8
+"""Parents that are asked for at once."""
+
+
+def _at_once(ask: Callable[[str], R], shard_ids: Iterable[str]) -> list[R]:
+    """Return the responses in order. The threads end with the last one: only the first leases of a group need them."""
+    with ThreadPool(LOOK_UPS, "kinesis-parents") as pool:
+        return list(pool.map(ask, shard_ids))
 
 
 @frozen
@@ -69,6 +81,8 @@ class LeaseKeeper:
     clock: Clock
     identifier: str | None = None
     """The only stream of a table, for its new leases: see `Lease.stream_identifier`."""
+    run_all: RunAll = field(default=_at_once)
+    """Asks Kinesis for several shards."""
     _streams: dict[str | None, _StreamKeeper] = field(factory=dict, init=False)
     _run_s: float = field(default=float("-inf"), init=False)
     """When it ran last."""
@@ -96,7 +110,9 @@ class LeaseKeeper:
         for lease in leases:
             by_stream.setdefault(lease.stream_id, []).append(lease)
         for stream_id, api in self.streams.items():
-            stream = self._streams.setdefault(stream_id, _StreamKeeper(stream_id, api, self.initial))
+            stream = self._streams.setdefault(
+                stream_id, _StreamKeeper(stream_id, api, self.initial, self.run_all)
+            )
             if is_resumed:
                 stream.queue.clear()
             if not stream.queue and now_s >= stream.due_s:
@@ -132,6 +148,7 @@ class _StreamKeeper:
     stream_id: str | None
     api: StreamApi
     initial: InitialPosition
+    run_all: RunAll
     due_s: float = field(default=float("-inf"), init=False)
     listing: Listing = field(factory=dict, init=False)
     """The last complete one."""
@@ -193,10 +210,9 @@ class _StreamKeeper:
 
     def _find_left_out(self, missing: Sequence[Lease], listing: Listing) -> StaleListing | None:
         """Return a parent that the listing left out. Nobody would read it once a child has a lease."""
-        for parent in sorted({parent for lease in missing for parent in lease.parents} - listing.keys()):
-            if is_known(self.api, parent):
-                return StaleListing(f"{parent} is not listed, and Kinesis knows it")
-        return None
+        unlisted = {parent for lease in missing for parent in lease.parents} - listing.keys()
+        parent, _ = find_known(unlisted, partial(is_known, self.api), self.run_all)
+        return None if parent is None else StaleListing(f"{parent} is not listed, and Kinesis knows it")
 
     def _adopt(self, listing: Listing, left: Sequence[Lease]) -> None:
         """Keep a complete listing, and the leases of shards that were missing in the one before as well."""

@@ -35,6 +35,7 @@ from kinesis_core.model import (
     first_hole,
     index_children,
 )
+from kinesis_core.shards import RunAll, find_known
 from kinesis_credentials import Advice
 from kinesis_credentials.logs import get_logger
 
@@ -61,6 +62,8 @@ class Discovery:
     is_there: Callable[[str], bool]
     """Returns whether Kinesis knows a shard, by its id."""
     summary: Callable[[], StreamSummary]
+    run_all: RunAll = map
+    """Makes the calls of several `is_there`."""
     listing: Listing = field(factory=dict, init=False)
     """The last complete one. Empty before the first."""
     children: Children = field(factory=dict, init=False)
@@ -146,15 +149,12 @@ class Discovery:
         expected = known.expected | parents
         missing = (expected | self.awaited) - listing.keys() - self._left
         followed = known.finished & index_children(listing).keys() if missing else set()
-        for shard_id in sorted(missing - followed):
-            if self.is_there(shard_id):
-                return Hole(f"{shard_id} is not listed, and Kinesis knows it")
-            self.awaited -= {shard_id}
-            if (
-                shard_id in expected
-            ):  # one that is only awaited may have left unread, which has to be reported
-                self._left.add(shard_id)
-        return None
+        shard_id, gone = find_known(missing - followed, self.is_there, self.run_all)
+        self.awaited -= gone
+        self._left |= (
+            gone & expected
+        )  # one that is only awaited may have left unread, which has to be reported
+        return None if shard_id is None else Hole(f"{shard_id} is not listed, and Kinesis knows it")
 
     def _fits(self, known: Known) -> bool:
         self.is_checked = self.is_checked or self._find_hole(self.listing, known) is None

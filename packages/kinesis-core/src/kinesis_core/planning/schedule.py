@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from attrs import define, field, frozen
 
@@ -178,12 +178,6 @@ class Schedule:
         self.last_plan = LastPlan(self.clock.now_s() - self._round_s, planned, left)
         if left:
             self._first = (self._first + 1) % len(self.turns)
-
-
-class RunAll(Protocol):
-    """Applies a function to every shard id, as `map` does, concurrently or not. It begins them in their order."""
-
-    def __call__(self, plan: Callable[[str], R], shards: Iterable[str], /) -> Iterable[R]: ...
 
 
 class Lanes:

@@ -29,13 +29,14 @@ from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.loss import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
 from kinesis_core.planning.progress import is_lost
-from kinesis_core.planning.schedule import IsSpent, RunAll, in_turn
+from kinesis_core.planning.schedule import IsSpent, in_turn
 from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
 from kinesis_core.planning.shares import Need, Shares
 from kinesis_core.planning.stream_facts import StreamFacts
 from kinesis_core.planning.tip import plan_tip
+from kinesis_core.shards import RunAll
 
 Plan = Callable[[ShardState, ShardOffset], ShardOffset]
 """Returns where a batch ends in a shard that was read so far; that itself where nothing is new."""
@@ -91,7 +92,9 @@ class StreamPlanner:
         self.states = ShardStates(self.name, self.api, self.settings, self.clock, self.rng, on_expired)
         self.times = OffsetTimes(self.facts, self.states.found)
         is_there, summary = (lambda shard_id: self.states.of(shard_id).calls.is_known()), self.facts.summary
-        self.discovery = Discovery(self.name, self.api, self.clock, self.reports.report, is_there, summary)
+        self.discovery = Discovery(
+            self.name, self.api, self.clock, self.reports.report, is_there, summary, self.run_all
+        )
 
     @property
     def listing(self) -> Listing:

@@ -16,15 +16,10 @@ from msgspec.structs import replace
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi, log_renewal, log_retry
 from kinesis_core.clock import Clock
-from kinesis_core.errors import (
-    InvalidRequestError,
-    IteratorExpiredError,
-    ServiceError,
-    StreamNotFoundError,
-    ThrottledError,
-)
-from kinesis_core.model import After, Cut, Page, Record, TrimHorizon, data_bytes, drop_before
+from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
+from kinesis_core.model import After, Cut, Page, Record, data_bytes, drop_before
 from kinesis_core.shards.gaps import NO_GAP, STALLED_PAGES, Gap
+from kinesis_core.shards.known import is_known
 from kinesis_core.throttled import Throttled
 
 T = TypeVar("T")
@@ -89,20 +84,6 @@ def is_tip(page: Page, limit: int) -> bool:
     `MillisBehindLatest` may be 0 on a page with records. A full page may have a successor, even where it is 0.
     """
     return page.millis_behind == 0 and len(page.records) < limit
-
-
-def is_known(api: StreamApi, shard_id: str) -> bool:
-    """
-    Return whether Kinesis knows the shard, listed or not: ListShards is eventually consistent.
-
-    Raises:
-        ServiceError: The call failed for another reason.
-    """
-    try:
-        api.get_iterator(shard_id, TrimHorizon())
-    except (StreamNotFoundError, InvalidRequestError):  # a user may name a shard that never existed
-        return False
-    return True
 
 
 @define

@@ -62,7 +62,7 @@ class ArrowForms(ABC):
     """What installs pyarrow."""
 
     @abstractmethod
-    def _parts(self, needs_data: bool) -> Iterator[BatchPart]:
+    def _parts(self, needs_data: bool) -> Generator[BatchPart, None, None]:
         """Yield the pages of the batch: with the records' data or without."""
 
     def record_batches(
@@ -79,6 +79,33 @@ class ArrowForms(ABC):
             DataLossError, ServiceError: As in `records`.
         """
         return self._build(self._builder(columns, deaggregate))
+
+    def to_reader(
+        self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True
+    ) -> pyarrow.RecordBatchReader:
+        """
+        Return a reader of the record batches: for engines that read Arrow, with a choice of columns.
+
+        It reads nothing until the engine asks for a record batch. A reader that is closed or dropped stops reading.
+
+        The arguments are those of `record_batches`, and so are the errors. Errors of reading are raised by the engine, in its own class
+        of errors: their text has the class of our error and its message.
+        """
+        builder = self._builder(columns, deaggregate)
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(builder.schema, self._build(builder))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """
+        Return the record batches as a stream of Arrow's PyCapsule interface, which DuckDB, Polars, DataFusion and pyarrow call.
+
+        It has the default columns: `to_reader` has others. A *requested_schema* must have the same columns in the same order. Their
+        values are cast to its types, one record batch at a time.
+
+        Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+        """
+        return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def to_arrow(self, columns: Sequence[str] = _COLUMN_NAMES, *, deaggregate: bool = True) -> pyarrow.Table:
         """
@@ -109,8 +136,9 @@ class ArrowForms(ABC):
         return BatchBuilder(columns, deaggregate)
 
     def _build(self, builder: BatchBuilder) -> Iterator[pyarrow.RecordBatch]:
-        for part in self._parts(builder.needs_data):
-            yield builder.build(part.page, part.name, part.shard_id, part.stream, part.skip)
+        with closing(self._parts(builder.needs_data)) as parts:
+            for part in parts:
+                yield builder.build(part.page, part.name, part.shard_id, part.stream, part.skip)
 
 
 @frozen
@@ -203,7 +231,7 @@ class Batch(ArrowForms):
             skip = shard_range.skip(page)
             yield user_records(page, shard_range.stream, shard_range.shard_id, deaggregate, skip)
 
-    def _parts(self, needs_data: bool) -> Iterator[BatchPart]:
+    def _parts(self, needs_data: bool) -> Generator[BatchPart, None, None]:
         for shard_range, page in self._read(self._groups, needs_data, math.inf):
             yield BatchPart(
                 page, self._name, shard_range.stream, shard_range.shard_id, shard_range.skip(page)

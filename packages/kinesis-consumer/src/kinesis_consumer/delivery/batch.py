@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import ClassVar, Protocol
 
 from attrs import define, field, frozen
@@ -117,7 +117,7 @@ class Batch(ArrowForms):
         for part in self._pages:
             yield from user_records(part.page, self.stream, self.shard_id, deaggregate, part.end.first_skip)
 
-    def _parts(self, needs_data: bool) -> Iterator[BatchPart]:  # noqa: ARG002 - the data is here
+    def _parts(self, needs_data: bool) -> Generator[BatchPart, None, None]:  # noqa: ARG002 - the data is here
         name = self.stream.rpartition("/")[2]
         for part in self._pages:
             yield BatchPart(part.page, name, self.stream, self.shard_id, part.end.first_skip)

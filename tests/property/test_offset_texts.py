@@ -19,7 +19,8 @@ from kinesis_core.model import (
     StreamOffset,
     TrimHorizon,
 )
-from kinesis_core.model.offsets import FIELDS, SHARD_FIELDS, STREAM_FIELDS
+from kinesis_core.model.offsets import FIELDS, STREAM_FIELDS
+from kinesis_core.model.shard_offsets import SHARD_FIELDS
 
 numbers = st.integers(0, 10**129 - 1)
 cuts = st.one_of(

@@ -20,7 +20,7 @@ from kinesis_core.model.entry_columns import (
     join_entries,
     pick_entries,
 )
-from kinesis_core.model.offsets import OFFSET_VERSION, Estimate, Offset, ShardOffset, StreamOffset
+from kinesis_core.model.offsets import OFFSET_VERSION, Offset, StreamOffset
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult, WrittenResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
@@ -32,6 +32,7 @@ from kinesis_core.model.records import (
     drop_before,
     records_for,
 )
+from kinesis_core.model.shard_offsets import Estimate, ShardOffset
 from kinesis_core.model.shards import (
     HASH_KEYS,
     SHARD_RATE_BYTES,

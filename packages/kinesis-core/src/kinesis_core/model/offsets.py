@@ -23,124 +23,22 @@ number once: first as `{"AT": "4965...", "skip": 3}`, then for the batch that be
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from reprlib import Repr
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
 from kinesis_core.errors import OffsetError
-from kinesis_core.model.cuts import LAST_EPOCH_MS, After, At, AtTimestamp, Cut, ShardEnd, TrimHorizon
+from kinesis_core.model.cuts import ShardEnd, TrimHorizon
+from kinesis_core.model.shard_offsets import SHARD_FIELDS, ShardOffset, json_object, show_value
 from kinesis_credentials import Advice
-
-
-@frozen
-class Estimate:
-    """The estimated number and age of the records that a batch takes from one shard."""
-
-    records: int
-    """
-    The approximate number of records, where an aggregate counts as one. The first records are counted, the others are
-    estimated from the shard's rate.
-    """
-    age_ms: int | None
-    """Milliseconds between the arrival of the first record and the plan; None when Kinesis reports no arrival time."""
-
 
 OFFSET_VERSION = 1
 
 FIELDS = frozenset({"version", "streams"})
 STREAM_FIELDS = frozenset({"created", "retention", "shards"})
-SHARD_FIELDS = frozenset(
-    {"TRIM_HORIZON", "AT_TIMESTAMP", "AT", "AFTER", "SHARD_END"}
-    | {"skip", "arrived", "empty_until", "first", "first_skip"}
-)
-"""The fields of an offset of this version, of its streams and of their shards."""
+"""The fields of an offset of this version, and of its streams."""
 
 T = TypeVar("T")
-
-_short = Repr()
-_short.maxstring = 160
-_show = _short.repr
-"""Shortens a value for an error message, however large or deeply nested it is."""
-
-
-@frozen
-class ShardOffset:
-    """How far one shard was read, and the first record of the batch that ends here."""
-
-    cut: Cut
-    arrived_ms: int | None = None
-    """
-    No record after the cut arrived before this time, in milliseconds since the epoch. It is the arrival time of the record
-    that the cut names, or another time as `was_empty` says. When it is older than the retention, records after the cut may
-    be lost. None when no such time is known.
-    """
-    first: int | None = None
-    """Number of the first record of the batch that ends here; None when the batch has no record of this shard."""
-    first_skip: int = 0
-    """How many user records of `first` the batch leaves out, because they were read before the query began."""
-    estimate: Estimate | None = field(default=None, eq=False, repr=False)
-    """The plan's estimate of the records from `first` to the cut. It is not saved, and does not count in comparisons."""
-    was_empty: bool = False
-    """Whether `arrived_ms` is not the arrival of a record, but a time until which nothing had arrived after the cut."""
-
-    def carried_over(self) -> ShardOffset:
-        """Return the same cut as the end of a later batch that has no record of this shard."""
-        if self.first is None:
-            return self
-        return ShardOffset(self.cut, self.arrived_ms, was_empty=self.was_empty)
-
-    def was_empty_until(self, until_ms: int | None) -> ShardOffset:
-        """Return the same cut with the time *until_ms*, which is not the arrival of its record, unless it has a later one."""
-        if until_ms is None or until_ms <= (self.arrived_ms or 0):
-            return self
-        # Plans call this several times for each shard, and evolve takes four times as long.
-        return ShardOffset(self.cut, until_ms, self.first, self.first_skip, self.estimate, was_empty=True)
-
-    @property
-    def names_seen_record(self) -> bool:
-        """Whether the cut names a record that was in the stream, and `arrived_ms` is its arrival."""
-        return isinstance(self.cut, (At, After)) and self.arrived_ms is not None and not self.was_empty
-
-    def as_end_from(self, start: Cut) -> ShardOffset:
-        """Return this end with the `first_skip` of a batch that begins at *start*."""
-        skip = start.skip if isinstance(start, At) and start.number == self.first else 0
-        return evolve(self, first_skip=skip)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON-ready form, as in the module's example."""
-        value = _cut_to_json(self.cut)
-        if self.arrived_ms is not None:
-            value["empty_until" if self.was_empty else "arrived"] = self.arrived_ms
-        if self.first is not None:
-            value["first"] = str(self.first)
-        if self.first_skip:
-            value["first_skip"] = self.first_skip
-        return value
-
-    @staticmethod
-    def from_json(value: Any) -> ShardOffset:
-        """
-        Return the shard offset that *value* holds.
-
-        Raises:
-            OffsetError: It is damaged.
-        """
-        rest = dict(_object(value))
-        time_key = "empty_until" if "empty_until" in rest else "arrived"
-        time_ms = rest.pop(time_key, None)
-        first = rest.pop("first", None)
-        first_skip = 0 if first is None else _skip(rest.pop("first_skip", 0))
-        if time_ms is not None and not _is_time(time_ms):
-            raise OffsetError(f"'{time_key}' is {_show(time_ms)}, not a number of milliseconds")
-        return ShardOffset(
-            _cut_from_json(rest),
-            time_ms,
-            None if first is None else _number(first),
-            first_skip,
-            was_empty=time_ms is not None and time_key == "empty_until",
-        )
-
 
 _OLDEST = ShardOffset(TrimHorizon())
 
@@ -201,7 +99,7 @@ class Offset:
         version = value.get("version") if isinstance(value, dict) else None
         if type(version) is not int or version != OFFSET_VERSION:  # true and 1.0 equal 1 as well
             raise OffsetError(
-                f"The saved offset has version {_show(version)}; this release reads version {OFFSET_VERSION}. Use the release that wrote it, or begin anew.",
+                f"The saved offset has version {show_value(version)}; this release reads version {OFFSET_VERSION}. Use the release that wrote it, or begin anew.",
                 advice=Advice.START_ANEW,
             )
         unknown = _unknown_field(value)
@@ -212,7 +110,7 @@ class Offset:
                 advice=Advice.RESTORE,
             )
         try:
-            streams = _object(value.get("streams"), "'streams' is")
+            streams = json_object(value.get("streams"), "'streams' is")
             return Offset({name: _part(name, _stream_from_json, stream) for name, stream in streams.items()})
         except OffsetError as error:
             raise OffsetError(f"The saved offset is damaged ({error}).", advice=Advice.RESTORE) from error
@@ -222,11 +120,14 @@ def _unknown_field(value: dict[str, Any]) -> str | None:
     """Return the first field that this version does not have, and where it is: it may change what the others mean."""
     parts: list[tuple[str, Any, Collection[str]]] = [("", value, FIELDS)]
     for name, stream in _fields(value.get("streams")):
-        parts.append((f"{_show(name)}: ", stream, STREAM_FIELDS))
+        parts.append((f"{show_value(name)}: ", stream, STREAM_FIELDS))
         for shard_id, shard in _fields(dict(_fields(stream)).get("shards")):
-            parts.append((f"{_show(name)}: {_show(shard_id)}: ", shard, SHARD_FIELDS))
+            parts.append((f"{show_value(name)}: {show_value(shard_id)}: ", shard, SHARD_FIELDS))
     unknown = (
-        where + _show(name) for where, part, known in parts for name, _ in _fields(part) if name not in known
+        where + show_value(name)
+        for where, part, known in parts
+        for name, _ in _fields(part)
+        if name not in known
     )
     return next(unknown, None)
 
@@ -244,12 +145,6 @@ def _part(name: str, parse: Callable[[Any], T], value: Any) -> T:
         raise OffsetError(f"{name}: {error}") from error
 
 
-def _object(value: Any, what: str = "it is") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise OffsetError(f"{what} {_show(value)}, not a JSON object")
-    return value
-
-
 def _stream_to_json(stream: StreamOffset) -> dict[str, Any]:
     value: dict[str, Any] = {"created": stream.created_ms}
     if stream.kept_hours is not None:
@@ -259,59 +154,12 @@ def _stream_to_json(stream: StreamOffset) -> dict[str, Any]:
 
 
 def _stream_from_json(value: Any) -> StreamOffset:
-    stream = _object(value)
+    stream = json_object(value)
     created, kept_hours = stream.get("created"), stream.get("retention")
     if type(created) is not int:
-        raise OffsetError(f"'created' is {_show(created)}, not a number of milliseconds")
+        raise OffsetError(f"'created' is {show_value(created)}, not a number of milliseconds")
     if kept_hours is not None and not (type(kept_hours) is int and kept_hours > 0):
-        raise OffsetError(f"'retention' is {_show(kept_hours)}, not a number of hours")
-    shards = _object(stream.get("shards"), "'shards' is")
+        raise OffsetError(f"'retention' is {show_value(kept_hours)}, not a number of hours")
+    shards = json_object(stream.get("shards"), "'shards' is")
     found = {shard_id: _part(shard_id, ShardOffset.from_json, shard) for shard_id, shard in shards.items()}
     return StreamOffset(created, found, kept_hours)
-
-
-def _cut_to_json(cut: Cut) -> dict[str, Any]:
-    match cut:
-        case TrimHorizon():
-            return {"TRIM_HORIZON": True}
-        case AtTimestamp(epoch_ms):
-            return {"AT_TIMESTAMP": epoch_ms}
-        case At(number, skip):
-            return {"AT": str(number), "skip": skip} if skip else {"AT": str(number)}
-        case After(number):
-            return {"AFTER": str(number)}
-        case ShardEnd():
-            return {"SHARD_END": True}
-
-
-def _cut_from_json(value: dict[str, Any]) -> Cut:
-    match value:
-        case {"TRIM_HORIZON": True, **rest} if not rest:
-            return TrimHorizon()
-        case {"AT_TIMESTAMP": epoch_ms, **rest} if not rest and _is_time(epoch_ms):
-            return AtTimestamp(epoch_ms)
-        case {"AT": str(number), **rest} if not rest:
-            return At(_number(number))
-        case {"AT": str(number), "skip": skip, **rest} if not rest:
-            return At(_number(number), _skip(skip))
-        case {"AFTER": str(number), **rest} if not rest:
-            return After(_number(number))
-        case {"SHARD_END": True, **rest} if not rest:
-            return ShardEnd()
-    raise OffsetError(f"{_show(value)} is not a cut")
-
-
-def _is_time(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= LAST_EPOCH_MS
-
-
-def _number(text: Any) -> int:
-    if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
-        raise OffsetError(f"{_show(text)} is not a sequence number")
-    return int(text)
-
-
-def _skip(count: Any) -> int:
-    if type(count) is not int or count < 0:
-        raise OffsetError(f"{_show(count)} is not a number of user records")
-    return count

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from attrs import frozen
 
 from kinesis_core.model.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
-from kinesis_core.model.offsets import Offset, ShardOffset, StreamOffset
+from kinesis_core.model.offsets import Offset, StreamOffset
 from kinesis_core.model.records import Page
+from kinesis_core.model.shard_offsets import ShardOffset
 from kinesis_core.model.shards import Listing, generations, known_parents, parents_first
 from kinesis_core.model.stream_summary import MIN_RETENTION_HOURS
 

@@ -87,7 +87,7 @@ def test_a_saved_offset_is_not_a_position() -> None:
     ):
         with pytest.raises(
             UsageError,
-            match=rf"^{option} does not accept an offset.*has version 99\. This release reads version 1\. {advice}\.$",
+            match=rf"^{option} does not accept an offset.*has version 99\. This release reads versions 1 and 2\. {advice}\.$",
         ):
             parse('{"version": 99}', option, 0)
 

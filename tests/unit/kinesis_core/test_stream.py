@@ -114,7 +114,7 @@ def test_a_huge_position_is_not_shown_whole() -> None:
     ("version", "told"),
     [
         (1, r"^The text is a saved offset, not a position\. Pass it as json\.loads returns it, or"),
-        (99, r"has version 99\. This release reads version 1\. Use the release that wrote it, or"),
+        (99, r"has version 99\. This release reads versions 1 and 2\. Use the release that wrote it, or"),
     ],
 )
 def test_a_saved_offset_is_given_as_a_mapping(version: int, told: str) -> None:
@@ -128,7 +128,8 @@ def test_a_saved_offset_is_given_as_a_mapping(version: int, told: str) -> None:
         stream.read(end=json.dumps(offset))
     for read in (stream.read, lambda start: next(stream.follow(start))):
         with pytest.raises(
-            OffsetError, match=r"has version 99; this release reads version 1\. Use the release that wrote it"
+            OffsetError,
+            match=r"has version 99; this release reads versions 1 and 2\. Use the release that wrote it",
         ):
             read({**offset, "version": 99})
 

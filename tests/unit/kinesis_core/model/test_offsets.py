@@ -10,6 +10,7 @@ from attrs import evolve
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
+    MAX_PLAIN_SHARDS,
     After,
     At,
     AtTimestamp,
@@ -70,9 +71,9 @@ KEPT = Offset(
 """An offset that shows what may expire: with the retention, and with the kind of each time."""
 
 
-def text_of(offset: Offset) -> str:
+def text_of(offset: Offset, max_shards: float = MAX_PLAIN_SHARDS) -> str:
     """Return the compact text that Spark keeps."""
-    return json.dumps(offset.to_json(), separators=(",", ":"), sort_keys=True)
+    return json.dumps(offset.to_json(max_shards), separators=(",", ":"), sort_keys=True)
 
 
 def with_position(position: Any) -> dict[str, Any]:
@@ -89,6 +90,63 @@ def test_version_1_is_written_and_read_as_released(name: str, offset: Offset) ->
     assert Offset.from_json(json.loads(text)) == offset
 
 
+@pytest.mark.parametrize(
+    ("name", "offset"), [("v2", OFFSET), ("v2-half-read", HALF_READ), ("v2-retention", KEPT)]
+)
+def test_version_2_is_written_and_read_as_released(name: str, offset: Offset) -> None:
+    """The same offsets in the packed form are as in the golden files."""
+    text = (GOLDEN / f"{name}.json").read_text()
+    assert text_of(offset, max_shards=0) + "\n" == text
+    assert Offset.from_json(json.loads(text)) == offset
+
+
+def shards(count: int) -> StreamOffset:
+    return StreamOffset(1, {f"shardId-{i:012d}": ShardOffset(After(BASE + i)) for i in range(count)})
+
+
+def test_large_streams_are_packed() -> None:
+    """A stream of 200 shards is written as in version 1. With one more it is packed, and no other stream with it."""
+    small, large = shards(200), shards(201)
+    assert Offset({"orders": small}).to_json()["version"] == 1
+    offset = Offset({"orders": small, "returns": large})
+    value = offset.to_json()
+    assert value["version"] == 2
+    assert {name: sorted(stream) for name, stream in value["streams"].items()} == {
+        "orders": ["created", "shards"],
+        "returns": ["created", "packed"],
+    }
+    plain = offset.to_json(max_shards=201)
+    assert plain["version"] == 1
+    assert Offset.from_json(value) == Offset.from_json(plain) == offset
+
+
+def test_shards_that_cannot_be_packed_stay_plain() -> None:
+    """A shard id of more bytes than the packed form has room for is written as in version 1."""
+    offset = Offset(
+        {"orders": StreamOffset(1, {**shards(200).shards, "s" * 255: ShardOffset(TrimHorizon())})}
+    )
+    assert offset.to_json()["version"] == 1
+    assert Offset.from_json(offset.to_json()) == offset
+
+
+@pytest.mark.parametrize("packed", [None, 7, "", "AAAA", "a", "\u00e9", "A" * 1000, {}, ["AAAA"]])
+def test_a_damaged_packed_stream_is_refused(packed: Any) -> None:
+    """It is refused as other damage is. The message names the stream."""
+    value = {"version": 2, "streams": {"orders": {"created": 1, "packed": packed}}}
+    with pytest.raises(OffsetError, match=r"offset is damaged \(orders: 'packed' "):
+        Offset.from_json(value)
+
+
+def test_a_packed_stream_belongs_to_version_2() -> None:
+    """In version 1 it is an unknown field, and beside plain shards it is damage."""
+    value = Offset({"orders": shards(201)}).to_json()
+    with pytest.raises(OffsetError, match="field 'orders': 'packed', which this release does not know"):
+        Offset.from_json({**value, "version": 1})
+    value["streams"]["orders"]["shards"] = {}
+    with pytest.raises(OffsetError, match="orders: it has both 'shards' and 'packed'"):
+        Offset.from_json(value)
+
+
 @pytest.mark.parametrize("offset", [OFFSET, KEPT])
 def test_equal_offsets_give_equal_text(offset: Offset) -> None:
     """The text does not depend on the order in which streams and shards were found: Spark compares the texts."""
@@ -100,6 +158,7 @@ def test_equal_offsets_give_equal_text(offset: Offset) -> None:
     )
     assert turned == offset
     assert json.dumps(turned.to_json()) == json.dumps(offset.to_json())
+    assert json.dumps(turned.to_json(0)) == json.dumps(offset.to_json(0))
 
 
 NO_VERSION: list[Any] = [None, [], "text", 7, {}, {"streams": {}}]
@@ -108,13 +167,13 @@ NO_VERSION: list[Any] = [None, [], "text", 7, {}, {"streams": {}}]
 @pytest.mark.parametrize(
     ("value", "version"),
     [
-        *[({"version": version, "streams": {}}, version) for version in (0, 2, 17, "1", 1.0, True, None)],
+        *[({"version": version, "streams": {}}, version) for version in (0, 3, 17, "1", 1.0, True, None)],
         *[(value, None) for value in NO_VERSION],
     ],
 )
 def test_another_version_is_refused_with_both_numbers(value: Any, version: Any) -> None:
     """An offset of an unknown version, or of none, is refused. The error names its version and ours."""
-    with pytest.raises(OffsetError, match=rf"version {version!r}; this release reads version 1\b"):
+    with pytest.raises(OffsetError, match=rf"version {version!r}; this release reads versions 1 and 2\b"):
         Offset.from_json(value)
 
 

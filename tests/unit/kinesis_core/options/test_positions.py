@@ -225,7 +225,7 @@ def test_any_duration(parts: dict[str, int], ago: str, gap: str) -> None:
         assert parse_moment(text + ago, NINE_UTC) == NINE_UTC - seconds * 1000
 
 
-@pytest.mark.parametrize("version", [1, 99, None, 1.0, True])
+@pytest.mark.parametrize("version", [1, 2, 99, None, 1.0, True])
 @pytest.mark.parametrize(
     "text",
     [
@@ -239,7 +239,9 @@ def test_a_saved_offset_is_named(text: str, version: Any) -> None:
     """An offset, or a file of a checkpoint that has one, is refused. If its version is not ours, the error has both."""
     shown = json.dumps(version)
     told = (
-        "is a saved offset, not" if shown == "1" else rf"has version {shown}\. This release reads version 1\."
+        "is a saved offset, not"
+        if shown in ("1", "2")
+        else rf"has version {shown}\. This release reads versions 1 and 2\."
     )
     for parser in (starting_position(), ending_position()):
         with pytest.raises(OffsetError, match=told):

@@ -268,7 +268,7 @@ def test_the_table_of_an_application() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [(1, "not a position"), (99, "has version 99. This release reads version 1")]
+    ("version", "told"), [(1, "not a position"), (99, "has version 99. This release reads versions 1 and 2")]
 )
 def test_a_saved_offset_is_not_a_position(version: int, told: str) -> None:
     """A query continues from its checkpoint directory, and the error says so."""

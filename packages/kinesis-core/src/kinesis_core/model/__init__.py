@@ -20,7 +20,13 @@ from kinesis_core.model.entry_columns import (
     join_entries,
     pick_entries,
 )
-from kinesis_core.model.offsets import OFFSET_VERSION, Offset, StreamOffset
+from kinesis_core.model.offsets import (
+    MAX_PLAIN_SHARDS,
+    OFFSET_VERSIONS,
+    OFFSET_VERSIONS_TEXT,
+    Offset,
+    StreamOffset,
+)
 from kinesis_core.model.put_records import MAX_PUT_RECORDS, PutEntry, PutResponse, PutResult, WrittenResult
 from kinesis_core.model.ranges import RangeGroup, ShardRange, group_ranges, ranges_between
 from kinesis_core.model.record_columns import RecordColumns, data_bytes
@@ -90,10 +96,12 @@ __all__ = [
     "ListedShard",
     "Listing",
     "MAX_PAGE_RECORDS",
+    "MAX_PLAIN_SHARDS",
     "MAX_PUT_RECORDS",
     "MIN_RETENTION_HOURS",
     "NativeEntries",
-    "OFFSET_VERSION",
+    "OFFSET_VERSIONS",
+    "OFFSET_VERSIONS_TEXT",
     "Offset",
     "OneStreamStart",
     "Page",

@@ -18,25 +18,36 @@ end offset alone defines its records, whichever start Spark passes when it repla
 A query may begin inside an aggregate, after user records that another reader has read. Then the offset holds their
 number once: first as `{"AT": "4965...", "skip": 3}`, then for the batch that begins there, as
 `"first": "4965...", "first_skip": 3`.
+
+That is version 1. In version 2, which only an offset with a large stream has, this stream has `packed` in place of `shards`: the same
+values in a text of a sixth of the size, that `packed_shards` describes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
 
 from kinesis_core.errors import OffsetError
 from kinesis_core.model.cuts import ShardEnd, TrimHorizon
+from kinesis_core.model.packed_shards import pack_shards, unpack_shards
 from kinesis_core.model.shard_offsets import SHARD_FIELDS, ShardOffset, json_object, show_value
 from kinesis_credentials import Advice
 
-OFFSET_VERSION = 1
+_PLAIN_VERSION, _PACKED_VERSION = 1, 2
+OFFSET_VERSIONS = (_PLAIN_VERSION, _PACKED_VERSION)
+OFFSET_VERSIONS_TEXT = " and ".join(map(str, OFFSET_VERSIONS))
+"""The versions that this release reads, and what errors say of them."""
+MAX_PLAIN_SHARDS = 200
+"""A stream with more shards is packed."""
 
 FIELDS = frozenset({"version", "streams"})
-STREAM_FIELDS = frozenset({"created", "retention", "shards"})
-"""The fields of an offset of this version, and of its streams."""
+_PLAIN_FIELDS = frozenset({"created", "retention", "shards"})
+STREAM_FIELDS = {_PLAIN_VERSION: _PLAIN_FIELDS, _PACKED_VERSION: _PLAIN_FIELDS | {"packed"}}
+"""The fields of an offset, and of its streams in each version."""
 
 T = TypeVar("T")
 
@@ -81,12 +92,15 @@ class Offset:
 
     streams: Mapping[str, StreamOffset]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON-ready form. Equal offsets give equal text, because Spark compares the texts."""
-        return {
-            "version": OFFSET_VERSION,
-            "streams": {name: _stream_to_json(stream) for name, stream in sorted(self.streams.items())},
-        }
+    def to_json(self, max_shards: float = MAX_PLAIN_SHARDS) -> dict[str, Any]:
+        """
+        Return the JSON-ready form. Equal offsets give equal text, because Spark compares the texts.
+
+        A stream that has more than *max_shards* is packed.
+        """
+        streams = {name: _stream_to_json(stream, max_shards) for name, stream in sorted(self.streams.items())}
+        is_packed = any("packed" in stream for stream in streams.values())
+        return {"version": _PACKED_VERSION if is_packed else _PLAIN_VERSION, "streams": streams}
 
     @staticmethod
     def from_json(value: Any) -> Offset:
@@ -97,12 +111,13 @@ class Offset:
             OffsetError: It has another version or an unknown field, or is damaged. The message names the part.
         """
         version = value.get("version") if isinstance(value, dict) else None
-        if type(version) is not int or version != OFFSET_VERSION:  # true and 1.0 equal 1 as well
+        if type(version) is not int or version not in OFFSET_VERSIONS:  # true and 1.0 equal 1 as well
             raise OffsetError(
-                f"The saved offset has version {show_value(version)}; this release reads version {OFFSET_VERSION}. Use the release that wrote it, or begin anew.",
+                f"The saved offset has version {show_value(version)}; this release reads versions {OFFSET_VERSIONS_TEXT}. "
+                "Use the release that wrote it, or begin anew.",
                 advice=Advice.START_ANEW,
             )
-        unknown = _unknown_field(value)
+        unknown = _unknown_field(value, STREAM_FIELDS[version])
         if unknown is not None:
             raise OffsetError(
                 f"The saved offset has the field {unknown}, which this release does not know. Use the release that wrote it, unless "
@@ -116,11 +131,11 @@ class Offset:
             raise OffsetError(f"The saved offset is damaged ({error}).", advice=Advice.RESTORE) from error
 
 
-def _unknown_field(value: dict[str, Any]) -> str | None:
-    """Return the first field that this version does not have, and where it is: it may change what the others mean."""
+def _unknown_field(value: dict[str, Any], stream_fields: Collection[str]) -> str | None:
+    """Return the first field that its version does not have, and where it is: it may change what the others mean."""
     parts: list[tuple[str, Any, Collection[str]]] = [("", value, FIELDS)]
     for name, stream in _fields(value.get("streams")):
-        parts.append((f"{show_value(name)}: ", stream, STREAM_FIELDS))
+        parts.append((f"{show_value(name)}: ", stream, stream_fields))
         for shard_id, shard in _fields(dict(_fields(stream)).get("shards")):
             parts.append((f"{show_value(name)}: {show_value(shard_id)}: ", shard, SHARD_FIELDS))
     unknown = (
@@ -145,10 +160,13 @@ def _part(name: str, parse: Callable[[Any], T], value: Any) -> T:
         raise OffsetError(f"{name}: {error}") from error
 
 
-def _stream_to_json(stream: StreamOffset) -> dict[str, Any]:
+def _stream_to_json(stream: StreamOffset, max_shards: float) -> dict[str, Any]:
     value: dict[str, Any] = {"created": stream.created_ms}
     if stream.kept_hours is not None:
         value["retention"] = stream.kept_hours
+    if len(stream.shards) > max_shards:
+        with suppress(OverflowError):  # of values that AWS never has
+            return {**value, "packed": pack_shards(stream.shards)}
     value["shards"] = {shard_id: stream.shards[shard_id].to_json() for shard_id in sorted(stream.shards)}
     return value
 
@@ -160,6 +178,13 @@ def _stream_from_json(value: Any) -> StreamOffset:
         raise OffsetError(f"'created' is {show_value(created)}, not a number of milliseconds")
     if kept_hours is not None and not (type(kept_hours) is int and kept_hours > 0):
         raise OffsetError(f"'retention' is {show_value(kept_hours)}, not a number of hours")
-    shards = json_object(stream.get("shards"), "'shards' is")
-    found = {shard_id: _part(shard_id, ShardOffset.from_json, shard) for shard_id, shard in shards.items()}
-    return StreamOffset(created, found, kept_hours)
+    return StreamOffset(created, _shards_from_json(stream), kept_hours)
+
+
+def _shards_from_json(stream: dict[str, Any]) -> dict[str, ShardOffset]:
+    if "packed" not in stream:
+        shards = json_object(stream.get("shards"), "'shards' is")
+        return {shard_id: _part(shard_id, ShardOffset.from_json, shard) for shard_id, shard in shards.items()}
+    if "shards" in stream:
+        raise OffsetError("it has both 'shards' and 'packed'")
+    return unpack_shards(stream["packed"])

@@ -24,6 +24,10 @@ class Estimate:
     """Milliseconds between the arrival of the first record and the plan; None when Kinesis reports no arrival time."""
 
 
+MAX_DIGITS = 129
+"""A sequence number has at most this many. Source: https://docs.aws.amazon.com/kinesis/latest/APIReference/API_PutRecord.html"""
+MAX_NUMBER = 10**MAX_DIGITS - 1
+
 SHARD_FIELDS = frozenset(
     {"TRIM_HORIZON", "AT_TIMESTAMP", "AT", "AFTER", "SHARD_END"}
     | {"skip", "arrived", "empty_until", "first", "first_skip"}
@@ -156,7 +160,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _number(text: Any) -> int:
-    if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 129):
+    if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         raise OffsetError(f"{show_value(text)} is not a sequence number")
     return int(text)
 

@@ -12,7 +12,8 @@ from attrs import evolve, frozen
 from kinesis_core.clock import SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
-    OFFSET_VERSION,
+    OFFSET_VERSIONS,
+    OFFSET_VERSIONS_TEXT,
     After,
     At,
     AtTimestamp,
@@ -200,10 +201,10 @@ def _refuse_saved_offset(document: Document) -> None:
     """Refuse an offset. Its version is a number; the position of a stream with the name 'version' is a text or an object."""
     version = document.get("version", "")
     if version is None or isinstance(version, (int, float)):
-        if type(version) is int and version == OFFSET_VERSION:
+        if type(version) is int and version in OFFSET_VERSIONS:
             raise OffsetError("The text is a saved offset, not a position.", advice=Advice.GIVE_POSITION)
         raise OffsetError(
-            f"The saved offset has version {json.dumps(version)}. This release reads version {OFFSET_VERSION}.",
+            f"The saved offset has version {json.dumps(version)}. This release reads versions {OFFSET_VERSIONS_TEXT}.",
             advice=Advice.USE_ITS_RELEASE,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kinesis_core.model import MAX_PLAIN_SHARDS, Offset
 from kinesis_emulator import Emulator, Fault, Request
 from support.checks import is_check
 from support.servers import both_ways, witnessed
@@ -96,3 +97,28 @@ def test_cycles_without_data(stream: StreamUnderTest, make_query: MakeQuery) -> 
     for _ in range(4):
         query.start().process_all().stop()
     assert (query.rows, query.offsets()) == ([], [0])
+
+
+@pytest.mark.tests
+def test_restart_on_an_offset_of_an_older_release(
+    make_stream: Callable[..., StreamUnderTest], make_query: MakeQuery
+) -> None:
+    """
+    A large stream continues from an offset that is not packed, as older releases wrote it, and from a packed one.
+
+    It stays as it is until there are new records, because a batch follows on each new text.
+    """
+    stream = make_stream(shards=MAX_PLAIN_SHARDS + 1)
+    stream.put_numbers(5)
+    query = make_query(stream.options()).start().wait_for_rows(5).process_all().stop()
+    planned, end = query.offsets(), query.end()
+    assert end["version"] == 2
+    query.replace_end(Offset.from_json(end).to_json(max_shards=MAX_PLAIN_SHARDS + 1))
+    query.start().process_all().stop()
+    assert (query.offsets(), query.end()["version"]) == (planned, 1)
+    stream.put_numbers(5)
+    query.start().wait_for_rows(10).stop()
+    assert query.end()["version"] == 2
+    stream.put_numbers(5)
+    query.start().wait_for_rows(15)
+    assert sorted(query.payloads) == sorted(stream.payloads)

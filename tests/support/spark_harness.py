@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -181,6 +182,21 @@ class Query:
     def commits(self) -> list[int]:
         """Return the ids of the finished batches."""
         return _ids(self.checkpoint / "commits")
+
+    def end(self) -> dict[str, Any]:
+        """Return the offset of the last planned batch."""
+        return dict(json.loads(self._log_file.read_text().splitlines()[-1]))
+
+    def replace_end(self, offset: Mapping[str, Any]) -> None:
+        """Write another offset into the log in place of that of the last planned batch."""
+        file = self._log_file
+        lines = file.read_text().splitlines()
+        file.write_text("\n".join([*lines[:-1], json.dumps(offset)]))
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+    @property
+    def _log_file(self) -> Path:
+        return self.checkpoint / "offsets" / str(self.offsets()[-1])
 
     def lose_last_commit(self) -> int:
         """Remove the commit of the last batch, as if the driver had died before writing it. Return the id of the batch."""

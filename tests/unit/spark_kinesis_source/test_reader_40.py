@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,13 +22,27 @@ def at(number: int) -> Offset:
     return Offset({"orders": StreamOffset(1, {"shardId-000000000000": position})})
 
 
+def large(number: int) -> Offset:
+    """Return an offset of more shards than version 1 is written for."""
+    return Offset(
+        {"orders": StreamOffset(1, {f"shardId-{i:012d}": ShardOffset(After(number)) for i in range(201)})}
+    )
+
+
+def ten_later(start: Offset) -> Offset:
+    cut = start.streams["orders"].shards["shardId-000000000000"].cut
+    assert isinstance(cut, After)
+    return at(cut.number + 10)
+
+
 class ScriptedPlanner:
-    """Starts at 0. Every plan ends ten records later, and is recorded."""
+    """Starts at 0. Every plan ends ten records later, unless `plan` is another one, and is recorded."""
 
     last_plan = LastPlan()
 
     def __init__(self) -> None:
         self.plans: list[tuple[Offset, bool]] = []
+        self.plan: Callable[[Offset], Offset] = ten_later
         self.closed = False
 
     def initial_offset(self, position: object) -> Offset:  # noqa: ARG002 - the planner's signature
@@ -38,9 +53,7 @@ class ScriptedPlanner:
 
     def next_offset(self, start: Offset, *, bounded: bool) -> Offset:
         self.plans.append((start, bounded))
-        cut = start.streams["orders"].shards["shardId-000000000000"].cut
-        assert isinstance(cut, After)
-        return at(cut.number + 10)
+        return self.plan(start)
 
     def range_groups(self, start: Offset, end: Offset) -> list[RangeGroup]:  # noqa: ARG002 - the planner's signature
         return []
@@ -125,6 +138,18 @@ def test_a_batch_without_records_after_a_plan(planner: ScriptedPlanner, make_rea
     assert reader.partitions(end, end) == []
     assert reader.latestOffset() == at(20).to_json()
     assert [start for start, _ in planner.plans] == [at(0), at(10)]
+
+
+def test_an_offset_of_an_older_release_keeps_its_text(planner: ScriptedPlanner, make_reader: Any) -> None:
+    """A new text starts a batch. So an offset that stays the same is written as it was read, and a later one as today."""
+    saved = large(40).to_json(max_shards=201)
+    planner.plan = lambda start: start  # nothing is new
+    reader = make_reader()
+    reader.partitions(saved, saved)
+    assert reader.latestOffset() == saved
+    planner.plan = lambda _: large(50)
+    assert reader.latestOffset() == large(50).to_json()
+    assert large(40).to_json() != saved
 
 
 @pytest.mark.parametrize(

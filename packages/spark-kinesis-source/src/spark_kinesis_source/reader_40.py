@@ -24,19 +24,22 @@ class StreamReader40(StreamReader):
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         super().__init__(options, columns)
-        self._reached: Offset | None = None
+        self._reached: tuple[Offset, Json] | None = None
         self._planned: tuple[Offset, Offset] | None = None
 
     @plain_errors()
     def latestOffset(self) -> Json:  # type: ignore[override] # newer versions pass arguments
         plans = self.plans
-        start = self._reached or self.resolve_initial_offset()
+        if self._reached is None:
+            initial = self.resolve_initial_offset()
+            self._reached = initial, initial.to_json()
+        start, saved = self._reached
         self.publish(start)
         # AvailableNow and Once are one batch here and look like other triggers. So a batch without a limit set by the
         # user contains everything in the stream, as in Spark's Kafka source.
         end = plans.next_offset(start, bounded=self.options.has_explicit_limit)
         self._planned = (start, end)
-        return end.to_json()
+        return self.as_json(end, start, saved)
 
     @plain_errors()
     def partitions(self, start: Json, end: Json) -> list[InputPartition]:
@@ -47,5 +50,5 @@ class StreamReader40(StreamReader):
                 "Restart the query. If it fails again, use Spark 4.2 or later, which passes the start. "
                 f"[planned from {self._planned[0].to_json()}, started at {start}]"
             )
-        self._reached = ended
+        self._reached = ended, end
         return super().partitions(start, end)

@@ -31,7 +31,8 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
         started = Offset.from_json(start)
         plans = self.plans
         self.publish(started)
-        return plans.next_offset(started, bounded=not isinstance(limit, ReadAllAvailable)).to_json()
+        end = plans.next_offset(started, bounded=not isinstance(limit, ReadAllAvailable))
+        return self.as_json(end, started, start)
 
     @plain_errors()
     def prepareForTriggerAvailableNow(self) -> None:

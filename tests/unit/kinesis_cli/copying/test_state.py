@@ -9,10 +9,15 @@ import pytest
 
 from kinesis_cli.copying import StateFile
 from kinesis_cli.ending import CommandError
-from kinesis_core.model import StreamSummary
+from kinesis_core.model import Offset, StreamSummary
 
 CREATED_MS = 1_700_000_000_000
 OFFSET = {"version": 1, "streams": {"orders": {"created": CREATED_MS, "shards": {}}}}
+SHARDS = {"shardId-0": {"AFTER": "5"}, "shardId-1": {"AFTER": "6"}}
+PACKED = Offset.from_json(
+    {"version": 1, "streams": {"orders": {"created": CREATED_MS, "shards": SHARDS}}}
+).to_json(max_shards=1)
+"""The offset of a stream of thousands of shards, but with two."""
 
 
 def stream(arn: str, created_ms: int = CREATED_MS) -> StreamSummary:
@@ -22,15 +27,16 @@ def stream(arn: str, created_ms: int = CREATED_MS) -> StreamSummary:
 A, B, C = map(stream, "abc")
 
 
-def test_round_trip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("offset", [OFFSET, PACKED], ids=["plain", "packed"])
+def test_round_trip(tmp_path: Path, offset: dict[str, Any]) -> None:
     """What is saved is read again. Without a file there is nothing."""
     file = StateFile(tmp_path / "state", A, B)
     assert file.read() is None
     file.save(OFFSET, 5)
-    file.save(OFFSET, 7)
+    file.save(offset, 7)
     state = file.read()
     assert state is not None
-    assert (state.offset, state.reached_ms) == (OFFSET, 7)
+    assert (state.offset, state.reached_ms) == (offset, 7)
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 

@@ -17,7 +17,7 @@ from kinesis_cli.lag.spark_checkpoints import read_checkpoint
 from kinesis_core import After, At, AtTimestamp, KinesisError, ShardEnd, TrimHorizon
 
 GOLDEN = Path(__file__).parents[3] / "golden"
-OURS = (GOLDEN / "offsets" / "v1.json").read_text().strip()
+OURS, PACKED = ((GOLDEN / "offsets" / f"v{version}.json").read_text().strip() for version in (1, 2))
 RETURNS = "arn:aws:kinesis:eu-west-1:000000000000:stream/returns"
 ARN = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders"
 HEAD = 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":1790000020000,"conf":{}}\n'
@@ -60,10 +60,11 @@ def golden(connector: str) -> dict[str, str]:
     return files
 
 
-def test_our_source() -> None:
+@pytest.mark.parametrize("offset", [OURS, PACKED], ids=["version 1", "version 2"])
+def test_our_source(offset: str) -> None:
     """The offset of the last committed batch has the positions, and the shards without one begin at their oldest record."""
     reading = one(
-        {"offsets/6": "v1\n{}\n-", "offsets/7": HEAD + OURS, "commits/7": "v1", "offsets/8": HEAD + "x"}
+        {"offsets/6": "v1\n{}\n-", "offsets/7": HEAD + offset, "commits/7": "v1", "offsets/8": HEAD + "x"}
     )
     cuts = {shard: position.cut for shard, position in reading.positions.items()}
     number = 49660000000000000000000000000000000000000000000000000000
@@ -142,7 +143,7 @@ def test_another_stream() -> None:
         ({"offsets/.0.crc": ""}, "no batch yet"),
         ({"offsets/0": HEAD + '{"clicks":{"0":12}}'}, "no offset of a Kinesis source"),
         ({"offsets/0": HEAD + "-"}, "no offset of a Kinesis source"),
-        ({"offsets/0": HEAD + OURS.replace('"version":1', '"version":2')}, "version 2; this release reads"),
+        ({"offsets/0": HEAD + OURS.replace('"version":1', '"version":3')}, "version 3; this release reads"),
         ({"offsets/0": HEAD + OURS.replace('"SHARD_END":true', '"SHARD_END":1')}, "damaged"),
         ({"offsets/0": HEAD + '{"shardId-1":{"iteratorType":"NONE"}}'}, "damaged.*shardId-1"),
     ],

@@ -11,17 +11,19 @@ from attrs import frozen
 from kinesis_cli.records import Choice, Span, record_lists
 from kinesis_cli.records.following import _last_by_time
 from kinesis_core import AtTimestamp, Batch, ListedShard, UserRecord
-from kinesis_core.model import HASH_KEYS
+from kinesis_core.model import HASH_KEYS, Offset
 from support.user_records import user_record
 
 A, B, C = (f"shardId-{number:012d}" for number in range(3))
 AFTER: dict[str, Any] = {"AFTER": "1", "arrived": 1}
 ENDED: dict[str, Any] = {"SHARD_END": True, "arrived": 1}
+GIVEN_END: dict[str, Any] = {"SHARD_END": True}
 
 
 def batch(shards: dict[str, Any]) -> Batch:
-    """Return a batch without records that ends there."""
-    offset = {"streams": {"orders": {"shards": shards}}}
+    """Return a batch without records that ends there. The offset of several shards is packed."""
+    plain = {"version": 1, "streams": {"orders": {"created": 1, "shards": shards}}}
+    offset = Offset.from_json(plain).to_json(max_shards=1)
     return Batch(offset, "orders", [], lambda _groups, _data, _page_bytes: iter(()), dict)
 
 
@@ -63,9 +65,9 @@ def ends(
     [
         ([{A: AFTER, B: AFTER}], False),
         ([{A: AFTER}, {A: ENDED}], False),  # B is not in an offset yet
-        ([{A: AFTER}, {A: "SHARD_END"}], False),
+        ([{A: AFTER}, {A: GIVEN_END}], False),
         ([{A: AFTER, B: AFTER}, {A: AFTER, B: ENDED}], False),
-        ([{A: AFTER, B: AFTER}, {A: "SHARD_END", B: ENDED}], True),
+        ([{A: AFTER, B: AFTER}, {A: GIVEN_END, B: ENDED}], True),
         ([{A: AFTER, B: AFTER}, {}], True),  # offsets drop what is finished
     ],
 )

@@ -52,6 +52,13 @@ def test_offsets_as_text() -> None:
     assert read({**parsed, **texts}) == read(parsed)
 
 
+def test_packed_offsets() -> None:
+    """The facts do not depend on the form of the offset."""
+    plain = kinesis_source("orders", lags_ms={"a": 1500})
+    packed = {"version": 2, "streams": {"orders": {"created": 1, "packed": "AQQ..."}}}
+    assert read({**plain, "startOffset": packed, "endOffset": packed}) == read(plain)
+
+
 def test_other_sources() -> None:
     """Of a query with several sources, those of Kinesis are read. Each has its place in Spark's list."""
     found = read(RATE_SOURCE, kinesis_source("orders"), KAFKA_SOURCE, kinesis_source("teas", rows=1))

@@ -50,9 +50,11 @@ class Chosen:
 
     def have_ended(self, offset: Mapping[str, Any]) -> bool:
         """Return whether all of them are read to their end at *offset*, which comes after those that were given before."""
-        (stream,) = offset["streams"].values()
-        self._seen |= set(stream["shards"])
-        unfinished = {shard_id for shard_id, shard in stream["shards"].items() if "SHARD_END" not in shard}
+        from kinesis_core.model import Offset
+
+        (stream,) = Offset.from_json(offset).streams.values()
+        self._seen |= set(stream.shards)
+        unfinished = set(stream.shards) - stream.finished()
         return not any(self._is_to_come(shard_id, unfinished) for shard_id in self.shard_ids)
 
     def _is_to_come(self, shard_id: str, unfinished: set[str]) -> bool:

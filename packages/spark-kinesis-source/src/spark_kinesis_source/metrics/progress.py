@@ -136,7 +136,8 @@ def _streams(source: Mapping[str, Any]) -> dict[str, StreamProgress]:
     The form of the offset tells: Spark describes every Python source by the same class.
     """
     offset = _mapping(source.get("endOffset"))
-    names = [name for name, stream in _mapping(offset.get("streams")).items() if "shards" in _mapping(stream)]
+    streams = _mapping(offset.get("streams"))
+    names = [name for name, stream in streams.items() if _mapping(stream).keys() & {"shards", "packed"}]
     if "version" not in offset or not names:
         return {}
     report = _mapping(source.get("latestOffset"))

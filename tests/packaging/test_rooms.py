@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "producing": {*BASE, "model", "aws", "aggregation", "native", "termination", "throttled"},
     "leases": {*BASE, "model", "aws", "shards"},
     "options": {*BASE, "model", "aws"},
-    "batch": {"model", "reading"},
+    "batch": {"errors", "model", "reading"},
     "stream": {*BASE, "model", "aws", "shards", "planning", "reading", "options", "batch", "leases"},
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import evolve, frozen
 
+from kinesis_core.errors import OptionError
 from kinesis_core.model import SHARD_RATE_BYTES, Listing, Page, RangeGroup, ShardRange, show_time
 from kinesis_core.reading import (
     DEFAULT_COLUMNS,
@@ -150,6 +151,8 @@ class Batch(ArrowForms):
     Its start and end are fixed before any record is read. So a second call of `records` yields the same records. Each call reads
     them from Kinesis, page by page.
 
+    A batch pickles, and another process can read it: see `split`.
+
     Attributes:
         offset: The end of the batch, as a dict for `json.dumps`. Save it after you have processed the batch, and pass it to
             `Stream.read` or `Stream.follow` as *start* to continue there.
@@ -175,10 +178,34 @@ class Batch(ArrowForms):
         """Whether `by_arrival` merges the shards of the batch. True for at most 128 shards."""
         return sum(map(len, self._groups)) <= MERGED_RANGES
 
+    @property
+    def shard_ids(self) -> tuple[str, ...]:
+        """The ids of the shards that have records in the batch: a parent before its children."""
+        return tuple(part.shard_id for group in self._groups for part in group)
+
     def of_shards(self, shard_ids: Collection[str]) -> Batch:
         """Return a batch with only the records of these shards. Its offset is the offset of the whole batch."""
         chosen = (tuple(part for part in group if part.shard_id in shard_ids) for group in self._groups)
         return evolve(self, groups=[group for group in chosen if group])
+
+    def split(self, parts: int) -> list[Batch]:
+        """
+        Return the batch in parts, for engines that read in several processes: at most *parts*, and none for a batch without records.
+
+        Each part is a batch `of_shards`. Each shard of the batch is in exactly one part. Related shards are in the same part, so that a
+        parent is read before its children. The parts have about as many shards each.
+
+        A part pickles. It is read by the process that unpickles it, with the credentials that this process finds: see `Stream`.
+        Save the offset once all parts are processed: each has the offset of the whole batch.
+
+        Raises:
+            OptionError: *parts* is less than 1.
+        """
+        if parts < 1:
+            raise OptionError(f"parts is {parts}. Use 1 or more.")
+        count = min(parts, len(self._groups))
+        # Neighbouring shards have similar loads, so that taking them in turn balances the parts.
+        return [evolve(self, groups=self._groups[first::count]) for first in range(count)]
 
     def records(self, *, deaggregate: bool = True, by_arrival: bool = False) -> Iterator[UserRecord]:
         """

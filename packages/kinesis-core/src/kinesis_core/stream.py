@@ -9,7 +9,7 @@ Kinesis for plain Python: open a stream, list its shards, read it between two po
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ from kinesis_credentials.advice import Setting
 from kinesis_credentials.base import shorten
 
 if TYPE_CHECKING:
+    from kinesis_core.aws import Consumer
     from kinesis_core.leases import LeaseTable, OpenTable
     from kinesis_core.reading.fan_out import StreamConsumer
 
@@ -54,6 +55,9 @@ _THREADS = 64
 class Stream:
     """
     One stream to read from. Create it with `Stream.open`. Threads may share it. As a context manager it closes itself.
+
+    It pickles, and so do its batches. A copy in another process finds credentials there, as `Stream.open` was told to. So a pickle holds
+    keys only if `StaticKeys` were given. To close a copy does not remove a registered consumer.
 
         stream = Stream.open("orders")
         batch = stream.read("TRIM_HORIZON")
@@ -73,6 +77,13 @@ class Stream:
     _clock: Clock = field(factory=SystemClock)
     _consumer: StreamConsumer | None = None
     _open_table: OpenTable | None = None
+    _connection: Connection | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Stream], tuple[object, ...]]:
+        held = self._consumer
+        consumer = None if held is None else (held.consumer, held.settings)
+        settings = self._plan_settings, self._read_settings
+        return _again, (type(self), self._connection, *settings, self._open_table, consumer)
 
     def __repr__(self) -> str:
         consumer = self._consumer
@@ -129,12 +140,9 @@ class Stream:
             credentials=credentials,
             wire_format=wire_format,
         )
-        (ref,) = connection.streams
-        api = stream_client(connection, ref)
-        summary = api.describe()
-        where = connection.region_of(ref)
-        stream = cls(ref.name, where, name_or_arn, api, plan or PlanSettings(), read or ReadSettings())
-        stream._open_table = partial(_open_table, connection, dynamodb_endpoint_url)
+        open_table = partial(_open_table, connection, dynamodb_endpoint_url)
+        stream = _again(cls, connection, plan or PlanSettings(), read or ReadSettings(), open_table)
+        summary = stream._api.describe()
         if consumer is not None:
             from kinesis_core.reading.fan_out import StreamConsumer
 
@@ -289,6 +297,26 @@ class Stream:
         if self._consumer is None:
             return read_concurrently(groups, polling, settings.threads, self._clock)
         return self._consumer.read(groups, polling, self._clock)
+
+
+def _again(
+    cls: type[Stream],
+    connection: Connection,
+    plan: PlanSettings,
+    read: ReadSettings,
+    open_table: OpenTable | None,
+    consumer: tuple[Consumer, FanOutSettings] | None = None,
+) -> Stream:
+    """Return the stream of *connection* without a call to Kinesis."""
+    (ref,) = connection.streams
+    api = stream_client(connection, ref)
+    stream = cls(ref.name, connection.region_of(ref), ref.label, api, plan, read)
+    stream._open_table, stream._connection = open_table, connection
+    if consumer is not None:
+        from kinesis_core.reading.fan_out import StreamConsumer
+
+        stream._consumer = StreamConsumer.again(connection, *consumer)
+    return stream
 
 
 def _open_table(connection: Connection, endpoint_url: str | None, application: KclApplication) -> LeaseTable:

@@ -31,9 +31,9 @@ class StreamConsumer:
 
     consumer: Consumer
     settings: FanOutSettings
-    deregister_on_stop: bool
-    _consumers: ConsumerApi
     subscriptions: SubscribeApi
+    _consumers: ConsumerApi | None = None
+    """Removes the consumer at the end. None: it stays."""
 
     @staticmethod
     def open(
@@ -69,7 +69,14 @@ class StreamConsumer:
             if deregister_on_stop:
                 remove_consumer(consumers, found)
             raise
-        return StreamConsumer(found, settings, deregister_on_stop, consumers, subscriptions)
+        return StreamConsumer(found, settings, subscriptions, consumers if deregister_on_stop else None)
+
+    @staticmethod
+    def again(connection: Connection, consumer: Consumer, settings: FanOutSettings) -> StreamConsumer:
+        """Return a consumer that is open elsewhere, for another process. It makes no call, and does not remove the consumer."""
+        (ref,) = connection.streams
+        subscriptions = subscription_client(connection, ref, consumer.arn, settings.transport)
+        return StreamConsumer(consumer, settings, subscriptions)
 
     def read(
         self, groups: Sequence[RangeGroup], polling: PollingRangeReader, clock: Clock
@@ -81,5 +88,5 @@ class StreamConsumer:
 
     def close(self) -> None:
         """Remove the consumer if it was given by name and is not kept."""
-        if self.deregister_on_stop:
+        if self._consumers is not None:
             remove_consumer(self._consumers, self.consumer)

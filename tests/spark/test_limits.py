@@ -69,6 +69,7 @@ def test_lag_in_progress(stream: StreamUnderTest, make_query: MakeQuery) -> None
     shard_id = stream.sent[0].shard_id
     assert {
         "msBehindLatest": {stream.name: {shard_id: 0}},
+        "shardCounts": {stream.name: 1},
         "maxMsBehindLatest": 0,
         "avgMsBehindLatest": 0,
         "minMsBehindLatest": 0,

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from kinesis_core.for_spark import plain_errors
-from kinesis_core.model import Offset
+from kinesis_core.model import MAX_PLAIN_SHARDS, Offset
 from spark_kinesis_source.reader import Json, StreamReader
 
 
@@ -44,6 +44,9 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
         return describe_lag(self.plans.lag_ms(), self.planner.retention_hours(), self.planner.losses())
 
 
+_WORST_SHARDS = 20
+
+
 def describe_lag(
     lag_ms: Mapping[str, Mapping[str, int]],
     retention_hours: Mapping[str, int],
@@ -51,6 +54,8 @@ def describe_lag(
 ) -> dict[str, Any] | None:
     """
     Return the lag in milliseconds per stream and shard, with its maximum, mean and minimum. None before the first plan.
+
+    Spark keeps the last 100 reports on the driver. So of a large stream the report has only the shards that are furthest behind.
 
     The retention makes the lag comparable: records older than that are lost. *losses* counts the events `data.lost` of the
     planner, which nobody outside its process sees otherwise.
@@ -61,10 +66,18 @@ def describe_lag(
     if not values:
         return None
     return {
-        "msBehindLatest": {stream: dict(shards) for stream, shards in lag_ms.items()},
+        "msBehindLatest": {stream: _shown(shards) for stream, shards in lag_ms.items()},
+        "shardCounts": {stream: len(shards) for stream, shards in lag_ms.items()},
         "maxMsBehindLatest": max(values),
         "avgMsBehindLatest": sum(values) // len(values),
         "minMsBehindLatest": min(values),
         "retentionHours": dict(retention_hours),
         "dataLosses": dict(losses),
     }
+
+
+def _shown(lag_ms: Mapping[str, int]) -> dict[str, int]:
+    """Return the lag of all shards of a small stream, or of those that are furthest behind."""
+    if len(lag_ms) <= MAX_PLAIN_SHARDS:
+        return dict(lag_ms)
+    return dict(sorted(lag_ms.items(), key=lambda shard: (-shard[1], shard[0]))[:_WORST_SHARDS])

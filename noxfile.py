@@ -218,7 +218,7 @@ def slow(session: nox.Session) -> None:
             or [
                 "tests",
                 "-m",
-                "everything and not pasted and not connect and not yarn and not sdks and not libraries",
+                "everything and not pasted and not connect and not yarn and not sdks and not libraries and not engines",
             ]
         ),
     )
@@ -349,6 +349,13 @@ def libraries(session: nox.Session) -> None:
     _install_without_spark(session, f"{FOLDERS['kinesis-emulator']}[tls]")
     chosen = ("tests/witnesses", "tests/kcl/test_defaults.py", "-m", "libraries")
     _pytest(session, *(session.posargs or [*chosen, "--dist=load"]))  # they mostly wait
+
+
+@nox.session
+def engines(session: nox.Session) -> None:
+    """Let Polars, Ray and dlt read the local Kinesis. It downloads 250 MB."""
+    _install_without_spark(session, *_group("engines"))
+    _pytest(session, *(session.posargs or ["tests/engines"]))
 
 
 @nox.session

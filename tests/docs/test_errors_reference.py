@@ -25,7 +25,12 @@ INTERNAL = {
     "MalformedKeysError": "the source of the keys turns it into its own error",
 }
 """Exceptions that reach no user, each with the reason."""
-OPTIONAL = {"kinesis_core.aws.http2", "kinesis_core.aws.fast.wire_cbor", "kinesis_emulator.pytest_plugin"}
+OPTIONAL = {
+    "kinesis_core.aws.http2",
+    "kinesis_core.aws.fast.wire_cbor",
+    "kinesis_core.polars",
+    "kinesis_emulator.pytest_plugin",
+}
 """Modules that need an extra, and define no exceptions."""
 
 

@@ -25,7 +25,7 @@ OURS = {
     "spark_kinesis_source",
     "spark_kinesis_sink",
 }
-OTHERS = {"pyspark", "pyarrow", "boto3", "cbor2", "httpx2", "pytest", "rich"}
+OTHERS = {"pyspark", "pyarrow", "boto3", "cbor2", "httpx2", "polars", "pytest", "rich"}
 
 INSTALLED = {
     "kinesis-credentials": {"kinesis_credentials"},
@@ -43,6 +43,7 @@ NEEDS_EXTRA = {
     "kinesis_core.reading.arrow.arrays": "pyarrow",
     "kinesis_core.reading.arrow.batch_builder": "pyarrow",
     "kinesis_core.aws.http2": "httpx2",
+    "kinesis_core.polars": "polars",
     "kinesis_core.aws.fast.wire_cbor": "cbor2",
     "kinesis_cli.screens": "textual",
     "kinesis_emulator.certificates": "cryptography",

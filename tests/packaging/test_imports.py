@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "kinesis_core": {
         *("attrs", "botocore", "kinesis_credentials", "msgspec"),
         "urllib3",  # botocore depends on it and raises its errors
-        *("pyarrow", "pandas", "cbor2", "h2", "httpx2"),
+        *("pyarrow", "pandas", "cbor2", "h2", "httpx2", "polars"),
     },
     "kinesis_consumer": {"attrs", "kinesis_core", "kinesis_credentials", "msgspec", "pyarrow"},
     "kinesis_cli": {
@@ -36,6 +36,7 @@ OPTIONAL = {
         "cbor2": {"aws.fast.wire_cbor"},
         "httpx2": {"aws.http2"},
         "h2": {"aws.http2"},
+        "polars": {"polars"},
     },
     "kinesis_cli": {"kinesis_consumer": set[str]()},
     "kinesis_emulator": {"cryptography": {"certificates"}, "h2": {"http2"}, "pytest": {"pytest_plugin"}},
@@ -91,6 +92,7 @@ HEAVY = {
     "numpy",
     "opentelemetry",
     "pandas",
+    "polars",
     "prometheus_client",
     "pyarrow",
     "rich",

@@ -41,7 +41,7 @@ def test_a_test_is_in_the_loop_of_its_folder(item_in: Callable[..., Any]) -> Non
     assert loops_of(item_in("unit/spark_kinesis_sink")) == {"tests"}
     assert loops_of(item_in("unit/kinesis_core/model", "everything")) == {"everything"}
     assert loops_of(item_in("spark", "tests")) == {"tests"}
-    for marker in ("witness", "pasted", "connect", "libraries", "sdks", "yarn"):
+    for marker in ("witness", "pasted", "connect", "engines", "libraries", "sdks", "yarn"):
         assert loops_of(item_in("docs", marker)) == {"everything"}
 
 

@@ -52,6 +52,7 @@ MAY_IMPORT = {
     "options": {*BASE, "model", "aws"},
     "batch": {"errors", "model", "reading"},
     "stream": {*BASE, "model", "aws", "shards", "planning", "reading", "options", "batch", "leases"},
+    "polars": {"model", "planning", "reading", "stream"},
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""
 CONSUMER_MAY_IMPORT = {

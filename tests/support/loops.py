@@ -37,6 +37,7 @@ FOLDERS = {
     "packaging": "tests",
     "chaos": "everything",
     "connect": "everything",
+    "engines": "everything",
     "kcl": "everything",
     "pipelines": "everything",
     "sdks": "everything",
@@ -45,7 +46,7 @@ FOLDERS = {
     "witnesses": "everything",
     "yarn": "everything",
 }
-NEED_MORE = ("connect", "libraries", "pasted", "sdks", "witness", "yarn")
+NEED_MORE = ("connect", "engines", "libraries", "pasted", "sdks", "witness", "yarn")
 """Markers of tests that need more than Python and Java: their loop is `everything`, whatever that of their folder or function."""
 
 

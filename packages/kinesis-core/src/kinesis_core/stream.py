@@ -35,7 +35,7 @@ from kinesis_core.model import (
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
-from kinesis_core.planning import Planner, PlanSettings, log_planned
+from kinesis_core.planning import Planner, PlanSettings, Wanted, log_planned
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.shards import certain_from_ms
 from kinesis_credentials import CredentialSpec
@@ -216,19 +216,26 @@ class Stream:
             DataLossError: Records after *start* expired, or may have expired (unless `fail_on_data_loss` of `PlanSettings` is off).
             ServiceError: A call to Kinesis failed after its retries.
         """
+        return self._read(start, end, Wanted())
+
+    def _read(self, start: Start, end: str | EndingPosition, wanted: Wanted) -> Batch:
+        """Return a batch with all *wanted* records from *start* to *end*, and as few others as positions can leave out."""
         ending = _parsed(end, ending_position(self._api.now_ms), Setting.END)
-        starting = start if isinstance(start, Mapping) else self._start(start)
-        started_at = None if isinstance(starting, Mapping) else starting
-        if started_at is not None:
-            check_times([self._given_name], started_at, ending)
-        if started_at is not None:
-            starting = started_at = self._resume(started_at)
+        starting: Any = start if isinstance(start, Mapping) else self._start(start)
+        if not isinstance(starting, Mapping):
+            check_times([self._given_name], starting, ending)
+            starting = self._resume(starting)
         planner = self._planner()
         try:
-            started = self._begin(planner, starting)
-            return self._batch(planner, started, planner.end_offset(started, ending, started_at))
+            begin, until = wanted.positions(planner, starting, ending)
+            # A read that starts after its end is a mistake of the user, unless a condition moved one of them: then it is empty.
+            is_as_given = (begin, until) == (starting, ending) and not isinstance(starting, Mapping)
+            started = self._begin(planner, begin)
+            ended = planner.end_offset(started, until, starting if is_as_given else None)
+            batch = self._batch(planner, started, ended)
         finally:
             planner.close()
+        return evolve(batch, groups=wanted.groups(batch._groups, {self._given_name: self.name}))
 
     def follow(self, start: Start = "LATEST", until: AtTimestamp | None = None) -> Iterator[Batch]:
         """

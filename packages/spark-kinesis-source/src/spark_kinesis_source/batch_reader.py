@@ -58,11 +58,7 @@ class KinesisBatchReader(DataSourceReader):
             DataLossError: Records of the read have expired, or may have, and a loss stops the query.
         """
         options, wanted = self._options, self._wanted
-        position, ending = options.batch_starting_position, options.ending_position
-        if wanted != Wanted():
-            certain_from_ms = planner.certain_from_ms()  # its first call shows the service's clock
-            now_ms = planner.now_ms()
-            position, ending = wanted.start(position, certain_from_ms, now_ms), wanted.end(ending, now_ms)
+        position, ending = wanted.positions(planner, options.batch_starting_position, options.ending_position)
         # A read that starts after its end is a mistake of the user, unless a condition moved one of them: then it is empty.
         is_as_given = ending == options.ending_position and position == options.batch_starting_position
         start, started_at = begin(planner, options, position)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta, timezone
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -19,6 +19,9 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.shards import MARGIN_MS
+
+if TYPE_CHECKING:
+    from kinesis_core.planning.planner import Planner
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
@@ -88,6 +91,16 @@ class Wanted:
             is_earlier = comparison is Comparison.LESS
             until = _combined(min, until, _ms_at_or_after(max(known), 0 if is_earlier else 1))
         return evolve(self, since_ms=since, until_ms=until)
+
+    def positions(
+        self, planner: Planner, start: StartingPosition, end: EndingPosition
+    ) -> tuple[StartingPosition, EndingPosition]:
+        """Return the positions between which *planner* finds all wanted records that are between *start* and *end*."""
+        if self == Wanted():
+            return start, end
+        certain_from_ms = planner.certain_from_ms()  # its first call shows the service's clock
+        now_ms = planner.now_ms()
+        return self.start(start, certain_from_ms, now_ms), self.end(end, now_ms)
 
     def start(self, position: StartingPosition, certain_from_ms: int, now_ms: int) -> StartingPosition:
         """

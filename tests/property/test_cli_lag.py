@@ -6,8 +6,8 @@ import random
 
 from hypothesis import given, strategies as st
 
+from kinesis_cli.checkpoints.offset_log import find_batches
 from kinesis_cli.lag.measuring import measure
-from kinesis_cli.lag.offset_log import find_batches
 from kinesis_cli.lag.readings import Checkpoint, Position, Reader, Reading
 from kinesis_cli.lag.results import State
 from kinesis_core import After, TrimHorizon

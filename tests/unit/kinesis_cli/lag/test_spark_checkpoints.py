@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from attrs import frozen
 
+from kinesis_cli.checkpoints.folders import LocalFolder
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.folders import LocalFolder
 from kinesis_cli.lag.readings import Reading
 from kinesis_cli.lag.spark_checkpoints import read_checkpoint
 from kinesis_core import After, At, AtTimestamp, KinesisError, ShardEnd, TrimHorizon

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
+from kinesis_cli.checkpoints import open_folder
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.folders import open_folder
 from kinesis_cli.lag.judging import Times, judge, needs_standing
 from kinesis_cli.lag.lease_tables import read_table
 from kinesis_cli.lag.lineage import Measurement, apply_positions

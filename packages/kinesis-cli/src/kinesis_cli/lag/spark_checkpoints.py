@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from kinesis_cli.checkpoints import Batches, BatchOffsets, CheckpointFolder, find_batches, read_offsets
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.folders import CheckpointFolder
-from kinesis_cli.lag.offset_log import Batches, BatchOffsets, find_batches, read_offsets
 from kinesis_cli.lag.readings import Position, Reading
 
 if TYPE_CHECKING:

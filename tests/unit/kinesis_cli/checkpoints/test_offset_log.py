@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kinesis_cli.checkpoints.offset_log import Batches, find_batches, read_offsets
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.offset_log import Batches, find_batches, read_offsets
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from kinesis_cli.checkpoints.folders import LocalFolder, RemoteFolder, open_folder
 from kinesis_cli.ending import CommandError
-from kinesis_cli.lag.folders import LocalFolder, RemoteFolder, open_folder
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ RUNS = [
     "advise {empty}",
     "doctor {stream} -o yaml",
     "lag {stream} --checkpoint /dev/null",
+    "offset show",
     "leases orders --watch-for soon",
     "consumers {empty}",
     "emulator --port 99999",
@@ -168,7 +169,7 @@ def test_every_command_has_help(kinesis: CommandLine) -> None:
         for name in commands:
             shown = offline(name, "--help").text
             assert shown.startswith(f"Usage: kinesis {name} ")
-            assert "--region" in shown or name == "emulator"
+            assert ("--region" in shown) is (name not in ("emulator", "offset"))  # these never call AWS
 
 
 def test_completion(kinesis: CommandLine, tmp_path: Path) -> None:
@@ -303,7 +304,7 @@ def test_errors_have_the_words_of_the_command(
     """Whoever never started Spark understands the error: it names options that the command has."""
     stream = create(1)
     ran = kinesis("lag", stream, "--checkpoint", str(tmp_path), status=1)
-    assert ran.err.endswith("so it is not a checkpoint directory of a Spark query. Correct --checkpoint.\n")
+    assert ran.err.endswith("so it is not a checkpoint directory of a Spark query. Correct the path.\n")
     arn = f"arn:aws:kinesis:us-east-1:000000000000:stream/{stream}/consumer/gone:1"
     ran = kinesis("tail", stream, "--efo", arn, status=1)
     assert (

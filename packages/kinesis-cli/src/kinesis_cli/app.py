@@ -9,7 +9,7 @@ from kinesis_cli.version import __version__
 COMMANDS = {
     "Records": ("tail", "put", "dump", "replay", "copy"),
     "Streams": ("streams", "shards", "top", "advise", "doctor"),
-    "Readers": ("lag", "leases", "consumers"),
+    "Readers": ("lag", "offset", "leases", "consumers"),
     "Local": ("emulator",),
 }
 """The names of the commands, by the headings of the list of commands. Each has a module and a function of its name."""

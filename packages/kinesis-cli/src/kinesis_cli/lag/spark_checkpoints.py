@@ -7,13 +7,20 @@ table of DynamoDB, which is not read here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from kinesis_cli.checkpoints import Batches, BatchOffsets, CheckpointFolder, find_batches, read_offsets
+from kinesis_cli.checkpoints import (
+    Batches,
+    BatchOffsets,
+    CheckpointFolder,
+    batches_in,
+    is_ours,
+    offsets_of,
+    parse_offset,
+)
 from kinesis_cli.ending import CommandError
 from kinesis_cli.lag.readings import Position, Reading
 
@@ -35,15 +42,8 @@ def read_checkpoint(folder: CheckpointFolder, stream: str, arn: str) -> list[Rea
     Raises:
         CommandError: It is not a checkpoint directory, it cannot be read, or it has no position in the stream.
     """
-    offsets = folder.names("offsets")
-    if offsets is None:
-        raise CommandError(_no_checkpoint(folder))
-    batches = find_batches(offsets, folder.names("commits") or [])
-    if batches.newest is None:
-        raise CommandError(
-            f"{folder.location} has no batch yet: the query has planned none. Wait for its first batch."
-        )
-    newest = _offsets(folder, batches.newest)
+    batches, current = batches_in(folder)
+    newest = offsets_of(folder, current)
     found: list[Reading] = []
     others: set[str] = set()
     for source, text in newest.sources:
@@ -60,12 +60,6 @@ def read_checkpoint(folder: CheckpointFolder, stream: str, arn: str) -> list[Rea
 def _committed_ms(folder: CheckpointFolder, batches: Batches) -> int | None:
     """Return when the last batch was committed, which is when its file was written: Spark writes no time into it."""
     return None if batches.committed is None else folder.written_ms(f"commits/{batches.committed}")
-
-
-def _no_checkpoint(folder: CheckpointFolder) -> str:
-    if folder.names("") is None:
-        return f"There is no folder {folder.location}. Check the path, and the bucket of a URL."
-    return f"{folder.location} has no folder 'offsets', so it is not a checkpoint directory of a Spark query. Correct --checkpoint."
 
 
 def _named_apart(found: Sequence[Reading]) -> list[Reading]:
@@ -89,29 +83,18 @@ def _is_same(name: str, stream: str, arn: str) -> bool:
     return name in ("?", arn) or (name == stream)
 
 
-def _offsets(folder: CheckpointFolder, batch: int) -> BatchOffsets:
-    return read_offsets(folder.read(f"offsets/{batch}"), f"{folder.location.rstrip('/')}/offsets/{batch}")
-
-
 def _streams(
     folder: CheckpointFolder, batches: Batches, offsets: BatchOffsets, source: int, text: str
 ) -> dict[str, Reading]:
     """Return the positions of one source by stream. A source of something else than Kinesis has none."""
-    document = _json(text)
+    document = parse_offset(text)
     if not isinstance(document, dict):
         return {}
-    if "streams" in document and "version" in document:
+    if is_ours(document):
         return dict(_ours(folder.location, batches, document))
     if any(isinstance(value, dict) and "iteratorType" in value for value in document.values()):
         return _theirs(folder, batches, offsets, source, text)
     return {}
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _ours(location: str, batches: Batches, document: Mapping[str, Any]) -> Iterator[tuple[str, Reading]]:
@@ -188,7 +171,7 @@ def _without_ends(
 ) -> tuple[BatchOffsets, str, str]:
     """Return what says best where the committed batch ends, when its own files are elsewhere: where the next one begins."""
     if batches.planned == (batches.committed or 0) + 1:
-        following = _offsets(folder, batches.planned)
+        following = offsets_of(folder, batches.planned)
         for index, line in following.sources:
             if index == source:
                 return following, line, f"Its position is where batch {batches.planned} begins."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kinesis_cli.lag.results import ReaderLag, ShardLag, State, StreamLag
-from kinesis_cli.output import new_table, show_ago, show_duration, show_number
+from kinesis_cli.output import new_table, show_ago, show_duration, show_number, show_position
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Shards that are shown unless all are asked for."""
-_LONG_NUMBER = re.compile(r"\d{9,}(\d{12})")
 _STYLES = {
     State.EXPIRING: "bold yellow",
     State.EXPIRED: "bold red",
@@ -63,7 +61,7 @@ def shard_table(lag: StreamLag, *, show_all: bool) -> tuple[Table, int]:
         if shard_id in shown:
             reader = [] if is_single else [lag.readers[index].reader]
             owner = [row.owner or "-"] if has_owner else []
-            _add(table, shard_id, *reader, _lag(row), _state(row), _short(row.position), *owner)
+            _add(table, shard_id, *reader, _lag(row), _state(row), show_position(row.position), *owner)
     return table, len(shards) - len(shown)
 
 
@@ -151,8 +149,3 @@ def _state(shard: ShardLag) -> Text:
     from rich.text import Text
 
     return Text(shard.state.value, _STYLES.get(shard.state, ""))
-
-
-def _short(position: str | None) -> str:
-    """Return *position* with the last digits of a sequence number only: the first ones hardly differ."""
-    return "-" if position is None else _LONG_NUMBER.sub(r"…\1", position)

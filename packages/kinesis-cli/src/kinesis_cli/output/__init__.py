@@ -12,7 +12,15 @@ from kinesis_cli.output.console import (
     show,
     show_json,
 )
-from kinesis_cli.output.figures import show_ago, show_bytes, show_count, show_duration, show_number, show_time
+from kinesis_cli.output.figures import (
+    show_ago,
+    show_bytes,
+    show_count,
+    show_duration,
+    show_number,
+    show_position,
+    show_time,
+)
 from kinesis_cli.output.readers import end_with_reader
 
 __all__ = [
@@ -32,5 +40,6 @@ __all__ = [
     "show_duration",
     "show_json",
     "show_number",
+    "show_position",
     "show_time",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
 from functools import lru_cache
 
+_LONG_NUMBER = re.compile(r"\d{9,}(\d{12})")
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000))
 
 
@@ -45,6 +47,11 @@ def show_count(count: float) -> str:
 def show_number(count: int, thing: str) -> str:
     """Return how many there are of a thing, such as `1 shard` or `2,000 shards`."""
     return f"{show_count(count)} {thing}{'s' * (count != 1)}"
+
+
+def show_position(position: str | None) -> str:
+    """Return *position* with the last digits of a sequence number only: the first ones hardly differ. `-` for None."""
+    return "-" if position is None else _LONG_NUMBER.sub(r"…\1", position)
 
 
 def show_time(ms: int | None) -> str:

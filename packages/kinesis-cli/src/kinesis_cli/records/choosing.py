@@ -14,14 +14,11 @@ from kinesis_cli.completing import completed, consumer_names, shard_ids
 from kinesis_cli.ending import UsageError
 from kinesis_cli.output import show_bytes, show_number
 from kinesis_cli.records.programs import Program
+from kinesis_cli.shard_ids import full_shard_id
 
 if TYPE_CHECKING:
     from kinesis_core import Stream, UserRecord
     from kinesis_core.model import Shard
-
-
-_DIGITS = 12
-"""Minimum length of a shard id."""
 
 
 @define
@@ -41,7 +38,7 @@ class Chosen:
             UsageError: The stream has no such shard.
         """
         shards = {shard.shard_id: shard for shard in stream.shards()}
-        ids = {f"shardId-{int(text):0{_DIGITS}d}" if text.isdecimal() else text for text in texts}
+        ids = set(map(full_shard_id, texts))
         for shard_id in sorted(ids - set(shards)):
             raise UsageError(
                 f"Stream {stream.name} has no shard {shard_id}. It has {len(shards)}: 'kinesis shards {stream.name}' lists them."

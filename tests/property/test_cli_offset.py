@@ -1,0 +1,24 @@
+"""Any offset as `kinesis offset show` prints it."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+
+from hypothesis import given
+
+from kinesis_cli.saved_offsets import SavedOffset, show_saved
+from kinesis_core.model import Offset
+from property.test_offset_texts import offsets
+
+
+@given(offsets)
+def test_json_has_all_of_an_offset(offset: Offset) -> None:
+    """It is one line of the form of version 1, and the same offset."""
+    with redirect_stdout(io.StringIO()) as out:
+        show_saved([SavedOffset("a", offset)], as_json=True)
+    line, end = out.getvalue().split("\n")
+    assert end == ""
+    assert json.loads(line)["version"] == 1
+    assert Offset.from_json(json.loads(line)) == offset

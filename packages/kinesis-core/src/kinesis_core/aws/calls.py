@@ -43,6 +43,8 @@ class ServiceClock:
 
     _clock: Clock
     _ahead_ms: deque[float] = field(factory=lambda: deque(maxlen=_REMEMBERED), init=False)
+    _most_ms: float = field(default=-CLOCK_MARGIN_MS, init=False)
+    """The largest of them. A plan asks for the time more often than it makes calls."""
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
     def note(self, date: str | None) -> None:
@@ -52,19 +54,19 @@ class ServiceClock:
             return
         with self._lock:
             ahead_ms = (service_s - self._clock.now_s()) * 1000
-            if max(self._ahead_ms, default=ahead_ms) > ahead_ms + _STEP_MS:
+            if self._most_ms > ahead_ms + _STEP_MS:
                 self._ahead_ms.clear()
             self._ahead_ms.append(ahead_ms)
+            self._most_ms = max(self._ahead_ms)
 
     def forget(self) -> None:
         """Forget all headers: a request was refused, perhaps because its time is in the service's future."""
         with self._lock:
             self._ahead_ms.clear()
+            self._most_ms = -CLOCK_MARGIN_MS
 
     def now_ms(self) -> int:
-        with self._lock:
-            ahead_ms = max(self._ahead_ms, default=-CLOCK_MARGIN_MS)
-        return int(self._clock.now_s() * 1000 + ahead_ms)
+        return int(self._clock.now_s() * 1000 + self._most_ms)
 
 
 @lru_cache(maxsize=4)

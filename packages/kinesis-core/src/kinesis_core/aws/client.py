@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from kinesis_core.aws.calls import DESCRIBE, BotoCaller, read_optional_text, read_text
-from kinesis_core.aws.fast import BODY, SUMMARY, FastPath, Wire, find_wire
+from kinesis_core.aws.fast import BODY, SUMMARY, FastPath, Wire, decode_shards, find_wire
 from kinesis_core.aws.retry import Throttles, log_retry
 from kinesis_core.aws.service_errors import not_ready
 from kinesis_core.errors import InvalidRequestError
@@ -68,11 +68,11 @@ class BotoStreamApi(BotoCaller):
 
     def _list_shards(self, with_retries: bool, **request: Any) -> tuple[list[Shard], str | None]:
         def parse(response: Mapping[str, Any]) -> tuple[list[Shard], str | None]:
-            token = read_optional_text(response, "NextToken")
-            if not response["Shards"] and not token and "NextToken" not in request:
+            shards, token = decode_shards(response[BODY])
+            if not shards and not token and "NextToken" not in request:
                 what = "it names no shard of the stream"
                 raise not_ready("ListShards", self._where({}), what, "NoShards")
-            return [_shard(s) for s in response["Shards"]], token
+            return shards, token
 
         ask = self._ask if with_retries else self._ask_once
         return ask("ListShards", lambda: self.client.list_shards(**request), parse)
@@ -164,16 +164,3 @@ def _warm_throughput(facts: Mapping[str, Any]) -> WarmThroughput | None:
     if current is None:
         return None
     return WarmThroughput(int(current), int(current if target is None else target))
-
-
-def _shard(facts: Mapping[str, Any]) -> Shard:
-    ending = facts["SequenceNumberRange"].get("EndingSequenceNumber")
-    return Shard(
-        shard_id=read_text(facts, "ShardId"),
-        parent_id=read_optional_text(facts, "ParentShardId"),
-        adjacent_parent_id=read_optional_text(facts, "AdjacentParentShardId"),
-        hash_start=int(facts["HashKeyRange"]["StartingHashKey"]),
-        hash_end=int(facts["HashKeyRange"]["EndingHashKey"]),
-        starting_number=int(facts["SequenceNumberRange"]["StartingSequenceNumber"]),
-        ending_number=None if ending is None else int(ending),
-    )

@@ -22,7 +22,7 @@ from botocore.session import Session
 from kinesis_core.aws.calls import BotoCaller, read_text
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.connection import Connection, StreamRef
-from kinesis_core.aws.fast import FastPath, install_raw_bodies, install_whole_summary
+from kinesis_core.aws.fast import FastPath, install_raw_bodies, install_raw_listing, install_whole_summary
 from kinesis_core.aws.retry import RetryPolicy, log_retry
 from kinesis_core.aws.transport import FanOutTransport, check_http2, choose_transport
 from kinesis_core.aws.wire_choice import WireFormat
@@ -99,6 +99,7 @@ def _client(
     """Return the client for all streams of a region, whatever the retries are: to make one takes 15 ms of CPU."""
     client, credentials = _make_client(session, "kinesis", endpoint_url, READ_TIMEOUT_S, region)
     install_raw_bodies(client, wire_format)
+    install_raw_listing(client)
     install_whole_summary(client)
     return client, credentials
 

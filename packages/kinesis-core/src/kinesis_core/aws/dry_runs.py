@@ -85,7 +85,7 @@ class BotoDryRuns(BotoCaller):
         shards: list[str] = self._ask_once(
             "ListShards",
             lambda: self.client.list_shards(**self._stream, MaxResults=1),
-            lambda response: [read_text(shard, "ShardId") for shard in response["Shards"]],
+            lambda response: [read_text(shard, "ShardId") for shard in json.loads(response[BODY])["Shards"]],
         )
         return shards[0] if shards else None
 

@@ -170,11 +170,12 @@ def call_with_retries(
     Raises:
         ServiceError: The last error, if retries do not help or are used up.
     """
-    attempts = _Attempts(policy, clock, rng, budget, throttles)
+    attempts: _Attempts | None = None
     while True:
         try:
             response = call()
         except ServiceError as error:
+            attempts = attempts or _Attempts(policy, clock, rng, budget, throttles)
             wait_s = attempts.wait_s(error)
             if wait_s is None:
                 raise

@@ -26,14 +26,14 @@ EMPTY_MARGIN_MS = 5000
 """Subtracted from the time up to which a shard was seen empty: arrival times may be off by as much."""
 
 
-class Emptiness(Struct, frozen=True):
+class Emptiness(Struct, frozen=True, gc=False):
     """No record after *cut* arrived before *until_ms* (since the epoch)."""
 
     cut: Cut
     until_ms: int
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Struct, frozen=True, gc=False):
     """
     Facts about the records of a shard. Each function returns new evidence.
 

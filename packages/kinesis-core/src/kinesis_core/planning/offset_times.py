@@ -86,16 +86,16 @@ class OffsetTimes:
         is_closed = shard is not None and not shard.is_open
         return started if is_closed else seen(self.states.get(shard_id), started)
 
-    def is_outdated(self, started: ShardOffset, shard_id: str, listing: Listing) -> bool:
+    def is_outdated(self, started: ShardOffset, shard_id: str, listing: Listing, stamp_ms: int) -> bool:
         """
-        Return whether the time that `stamped` adds to an offset is worth a separate batch.
+        Return whether the time that `stamped` adds to an offset is later by *stamp_ms*, and so worth a separate batch.
 
         It is a few times per retention, and for the first time that is known: without it, a restarted query would be in doubt.
         """
         seen_ms = self.stamped(started, shard_id, listing).arrived_ms
         if seen_ms is None or seen_ms == started.arrived_ms:
             return False
-        return seen_ms - (started.arrived_ms or 0) > self.facts.stamp_ms()
+        return seen_ms - (started.arrived_ms or 0) > stamp_ms
 
     def _finished_ms(self, start: StreamOffset, ends: Mapping[str, ShardOffset], shard_id: str) -> int | None:
         """Return the time of a finished shard; None for others, and where no time is known."""

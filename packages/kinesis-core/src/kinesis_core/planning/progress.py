@@ -20,37 +20,37 @@ from kinesis_core.model import After, Cut, Page, ShardEnd, TrimHorizon
 from kinesis_core.shards import NO_GAP, Gap
 
 
-class Unknown(Struct, frozen=True):
+class Unknown(Struct, frozen=True, gc=False):
     """No page was read yet."""
 
 
-class Gone(Struct, frozen=True):
+class Gone(Struct, frozen=True, gc=False):
     """Kinesis no longer knows the shard. Records after *cut* that leave with it were reported, where that is a loss."""
 
     cut: Cut
 
 
-class Idle(Struct, frozen=True):
+class Idle(Struct, frozen=True, gc=False):
     """A page proved that the shard is open and that no record followed *cut*."""
 
     cut: Cut
 
 
-class Behind(Struct, frozen=True):
+class Behind(Struct, frozen=True, gc=False):
     """The last page had records, and more may follow."""
 
     lag_ms: int
     """`MillisBehindLatest` of that page."""
 
 
-class InGap(Struct, frozen=True):
+class InGap(Struct, frozen=True, gc=False):
     """The last page after *cut* was empty, and the tip is further on."""
 
     cut: Cut
     gap: Gap
 
 
-class Ended(Struct, frozen=True):
+class Ended(Struct, frozen=True, gc=False):
     """The shard is closed, and no record follows *cut*. After a page with records it is SHARD_END."""
 
     cut: Cut
@@ -59,7 +59,7 @@ class Ended(Struct, frozen=True):
 ReadingProgress = Unknown | Gone | Idle | Behind | InGap | Ended
 
 
-class AfterLoss(Struct, frozen=True):
+class AfterLoss(Struct, frozen=True, gc=False):
     """Records after *cut* are lost, and that was reported: plans from it read the oldest record. *rest* is the progress since."""
 
     cut: Cut

@@ -339,8 +339,8 @@ class StreamPlanner:
         return Known(named, start.finished() | ended, start.closed() | ended, named)
 
     def _is_outdated(self, start: StreamOffset) -> bool:
-        shards, draft = self._frontier(start).shards, Draft(start)
-        return any(self.times.is_outdated(self.started(draft, s), s, self.listing) for s in shards)
+        shards, draft, stamp_ms = self._frontier(start).shards, Draft(start), self.facts.stamp_ms()
+        return any(self.times.is_outdated(self.started(draft, s), s, self.listing, stamp_ms) for s in shards)
 
     def _merged(self, draft: Draft) -> StreamOffset:
         """Return the start with the ends, and with all that was found out since and was no reason for a batch."""

@@ -25,7 +25,7 @@ from kinesis_core.throttled import Throttled
 T = TypeVar("T")
 
 
-class Cursor(Struct, frozen=True):
+class Cursor(Struct, frozen=True, gc=False):
     """Where reading continues in a shard: after *cut*, and in a gap after the empty pages that were read."""
 
     cut: Cut
@@ -34,7 +34,7 @@ class Cursor(Struct, frozen=True):
     """AWS lets it live for 5 minutes. `ShardCalls` makes another one at the cut when it is needed."""
 
 
-class Look(Struct, frozen=True):
+class Look(Struct, frozen=True, gc=False):
     """One page of a shard, and what follows it."""
 
     page: Page

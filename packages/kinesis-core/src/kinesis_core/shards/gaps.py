@@ -21,7 +21,7 @@ VISIT_PAGES = 5
 """Empty pages that a visit follows: what the quota of a shard, 5 calls a second, allows in a second."""
 
 
-class Gap(Struct, frozen=True):
+class Gap(Struct, frozen=True, gc=False):
     """The empty pages that were read last."""
 
     behind_ms: int = 0

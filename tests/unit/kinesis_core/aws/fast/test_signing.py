@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 from typing import Any
+from uuid import UUID
 
 import botocore
 import pytest
@@ -77,6 +78,7 @@ def test_the_same_request_is_made_byte_for_byte(keys: ReadOnlyCredentials, endpo
     again = template_of(request, keys).make(request.body, signing_time(request))
     assert wire(again) == wire(request)
     assert header(again, "amz-sdk-invocation-id") != header(request, "amz-sdk-invocation-id")
+    assert UUID(header(again, "amz-sdk-invocation-id")).version == 4
 
 
 @every_key

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
         SUMMARY as SUMMARY,
         FastPath as FastPath,
         install_raw_bodies as install_raw_bodies,
+        install_raw_listing as install_raw_listing,
         install_whole_summary as install_whole_summary,
     )
-    from kinesis_core.aws.fast.wire import decode_event as decode_event
+    from kinesis_core.aws.fast.wire import decode_event as decode_event, decode_shards as decode_shards
     from kinesis_core.aws.fast.wire_format import Wire as Wire, find_wire as find_wire
 
 lazy_names(
     __name__,
     {
-        "kinesis_core.aws.fast.fast_path": "BODY SUMMARY FastPath install_raw_bodies install_whole_summary",
-        "kinesis_core.aws.fast.wire": "decode_event",
+        "kinesis_core.aws.fast.fast_path": "BODY SUMMARY FastPath install_raw_bodies install_raw_listing install_whole_summary",
+        "kinesis_core.aws.fast.wire": "decode_event decode_shards",
         "kinesis_core.aws.fast.wire_format": "Wire find_wire",
     },
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import random
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from attrs import define, field
 from botocore.awsrequest import AWSPreparedRequest
@@ -38,39 +38,56 @@ class RequestTemplate:
     """Region, service and terminator of the scope; the request puts its day before them."""
     _canonical: tuple[str, str]
     """The canonical request up to its time, and from there to the hash of its body."""
-    _day_key: tuple[str, bytes] = field(default=("", b""), init=False)
+    _of_day: tuple[str, hmac.HMAC | None] = field(default=("", None), init=False)
 
     def make(self, body: bytes, now: datetime) -> AWSPreparedRequest:
         """Return a request with *body*, signed at *now*, which is in UTC."""
-        time = now.strftime(_TIME)
+        time = _show_time(now)
         before, after = self._canonical
         canonical = f"{before}{time}{after}{sha256(body).hexdigest()}"
         scope = f"{time[:8]}/{self._scope}"
         to_sign = f"{_ALGORITHM}\n{time}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
-        signature = hmac.digest(self._signing_key(time[:8]), to_sign.encode(), "sha256").hex()
+        signer = self._signer(time[:8]).copy()
+        signer.update(to_sign.encode())
         authorization = (
             f"{_ALGORITHM} Credential={self.keys.access_key}/{scope}, "
-            f"SignedHeaders={self._signed_names}, Signature={signature}"
+            f"SignedHeaders={self._signed_names}, Signature={signer.hexdigest()}"
         )
         headers: dict[str, Any] = {
             **self._headers,
             "X-Amz-Date": time,
             "Authorization": authorization,
-            "amz-sdk-invocation-id": str(uuid4()),
+            "amz-sdk-invocation-id": _new_id(),
             "Content-Length": str(len(body)),
         }
         method, url = self._request.method, self._request.url
         return AWSPreparedRequest(method, url, headers, body, stream_output=False)  # type: ignore[arg-type] # any mapping does
 
-    def _signing_key(self, day: str) -> bytes:
-        """Return the key of *day*. A thread that finds the key of another day makes its own."""
-        known, key = self._day_key
-        if known != day:
+    def _signer(self, day: str) -> hmac.HMAC:
+        """
+        Return the HMAC with the key of *day*, to be copied. A thread that finds the key of another day makes its own.
+
+        hmac.digest would release Python's lock for each call, and wait for it again.
+        """
+        known, signer = self._of_day
+        if signer is None or known != day:
             key = f"AWS4{self.keys.secret_key}".encode()
             for part in (day, *self._scope.split("/")):
                 key = hmac.digest(key, part.encode(), "sha256")
-            self._day_key = (day, key)
-        return key
+            signer = hmac.new(key, digestmod="sha256")
+            self._of_day = (day, signer)
+        return signer
+
+
+def _show_time(now: datetime) -> str:
+    """Return the time in the form `_TIME`. strftime takes four times as long."""
+    return f"{now.isoformat(timespec='seconds')[:19].replace('-', '').replace(':', '')}Z"
+
+
+def _new_id() -> str:
+    """Return a random UUID. uuid4 takes three times as long, and releases Python's lock."""
+    digits = f"{random.getrandbits(128):032x}"  # it tells attempts apart, and is no secret
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def find_template(request: AWSPreparedRequest, keys: ReadOnlyCredentials) -> RequestTemplate | None:

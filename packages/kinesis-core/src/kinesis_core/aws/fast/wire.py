@@ -20,6 +20,7 @@ from kinesis_core.model import (
     PutResult,
     Record,
     RecordColumns,
+    Shard,
     SubscribedPage,
     WrittenResult,
 )
@@ -130,6 +131,57 @@ class _PutRequest(msgspec.Struct, omit_defaults=True):
     records: Sequence[PutEntry] = msgspec.field(name="Records")
     stream_arn: str | None = msgspec.field(name="StreamARN", default=None)
     stream_name: str | None = msgspec.field(name="StreamName", default=None)
+
+
+class _HashKeys(msgspec.Struct, rename="pascal", gc=False):
+    starting_hash_key: str
+    ending_hash_key: str
+
+
+class _Numbers(msgspec.Struct, rename="pascal", gc=False):
+    starting_sequence_number: str
+    ending_sequence_number: str | None = None
+
+
+class _Shard(msgspec.Struct, rename="pascal", gc=False):
+    shard_id: str
+    hash_key_range: _HashKeys
+    sequence_number_range: _Numbers
+    parent_shard_id: str | None = None
+    adjacent_parent_shard_id: str | None = None
+
+
+class _ShardsBody(msgspec.Struct, rename="pascal"):
+    shards: list[_Shard]
+    next_token: str | None = None
+
+
+_shards_decoder = msgspec.json.Decoder(_ShardsBody)
+
+
+def decode_shards(body: bytes) -> tuple[list[Shard], str | None]:
+    """
+    Return the shards of a successful ListShards response, and the token of the next page, if there is one.
+
+    Raises:
+        One of `MALFORMED`: The body is not JSON, lacks a required member, or has a number that is not one.
+    """
+    page = _shards_decoder.decode(body)
+    return [_read_shard(shard) for shard in page.shards], page.next_token
+
+
+def _read_shard(shard: _Shard) -> Shard:
+    keys, numbers = shard.hash_key_range, shard.sequence_number_range
+    ending = numbers.ending_sequence_number
+    return Shard(
+        shard.shard_id,
+        shard.parent_shard_id,
+        shard.adjacent_parent_shard_id,
+        int(keys.starting_hash_key),
+        int(keys.ending_hash_key),
+        int(numbers.starting_sequence_number),
+        None if ending is None else int(ending),
+    )
 
 
 class PutBody(msgspec.Struct):

@@ -6,6 +6,7 @@ What a micro-batch waits for its plan with a budget, and after how long each sha
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,8 @@ LEAST_SHARDS = 100
 NEW_ROUNDS = 2
 """The first plan of a shard does not know yet whether it is busy, and the next one starts where the skew cut that."""
 MIB = 1024 * 1024
+MOST_BYTES = 150_000_000
+"""The most that a process may have that plans 10,000 busy shards."""
 
 
 @frozen
@@ -40,6 +43,8 @@ class Round:
     cpu_s: float
     memory_bytes: int
     """What the process grew by since before there was a planner."""
+    peak_bytes: int
+    """The most that the process had at once, with Python and all libraries."""
     rounds: int
     """How many rounds were measured. The CPU time is that of one."""
 
@@ -73,6 +78,8 @@ def _rows(shards: int, budgeted: Round, whole: Round) -> Iterator[Row]:
         ("memory", "MiB, vs. a whole plan", budgeted.memory_bytes / MIB, whole.memory_bytes / MIB, None),
     ):
         yield Row.cost(GROUP, f"{case}: {what}", metric, ours, theirs, bound)
+    peak = budgeted.peak_bytes / MIB
+    yield Row.cost(GROUP, f"{case}: peak of the process", "MiB, vs. 150 MB", peak, MOST_BYTES / MIB, 1.0)
 
 
 def _wide_rows(wide: Round, narrow: Round) -> Iterator[Row]:
@@ -93,8 +100,9 @@ def _measure(tls: TlsFiles, shards: int, settings: PlanSettings, threads: int) -
         cpu_s = time.process_time()
         waits_s = [wait_s for _ in range(rounds) for wait_s in _round(query)]
         cpu_s = time.process_time() - cpu_s
+        json.dumps(query.start.to_json())  # as Spark's log of offsets has it
     after_bytes = peak_bytes()
-    return Round(waits_s, cpu_s / rounds, after_bytes - before_bytes, rounds)
+    return Round(waits_s, cpu_s / rounds, after_bytes - before_bytes, after_bytes, rounds)
 
 
 def _round(query: Query) -> list[float]:

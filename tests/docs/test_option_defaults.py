@@ -52,6 +52,8 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "maxShardSkew": (PLAN.max_shard_skew_s,),
     "maxRecordsPerFetch": (READ.max_records_per_fetch,),
     "minFetchPeriod": (READ.min_fetch_period_s, PLAN.min_fetch_period_s),
+    "quotaShare": (PLAN.quota_share,),
+    "inlineRecords": (PLAN.inline_records,),
     "maxFetchRate": (READ.max_fetch_rate_bytes,),
     "deaggregate": (argument(BatchBuilder, "deaggregate"),),
     "subscribeTimeout": (FAN_OUT.timeout_s,),

@@ -56,7 +56,7 @@ class Reader:
 
     def __init__(self, connection: Connection, seed: int = 0) -> None:
         self._api = stream_client(connection, STREAM)
-        settings = PlanSettings(Limits(max_records=25), min_fetch_period_s=0.0)
+        settings = PlanSettings(Limits(max_records=25), min_fetch_period_s=0.0, inline_records=False)
         self._planner = Planner({STREAM.name: self._api}, settings, rng=random.Random(seed))
         self._polling = PollingRangeReader(
             lambda _: self._api, ReadSettings(10, min_fetch_period_s=0.0), random.Random(seed)

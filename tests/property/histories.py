@@ -15,6 +15,7 @@ from kinesis_core.model import Offset, StartingPosition, TrimHorizon
 from kinesis_core.planning import Limits, Planner, PlanSettings
 from kinesis_core.reading import PollingRangeReader, ReadSettings
 from support.fake_stream import FakeClock, FakeStream, Mood
+from support.planned import read_and_check
 
 LONGEST_SILENCE_S = 60
 """Throttles in a row hold a shard up for 5 s each; so many of them do not come in these histories."""
@@ -99,7 +100,7 @@ class Query:
         return [
             (shard_range.shard_id, record.sequence_number)
             for shard_range in chain.from_iterable(self.planner.range_groups(started, ended))
-            for page in reader.read(shard_range, self.stream.clock)
+            for page in read_and_check(shard_range, reader, self.stream.clock)
             for record in page.records
         ]
 

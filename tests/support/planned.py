@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import chain
 
 from attrs import define, field
 
-from kinesis_core.model import Offset, Page, ShardRange, StartingPosition, TrimHorizon
+from kinesis_core.model import Offset, Page, Record, ShardRange, StartingPosition, TrimHorizon
 from kinesis_core.planning import Planner, PlanSettings
 from kinesis_core.reading import PollingRangeReader, ReadSettings
+from kinesis_core.reading.concurrent import read_kept
 from support.fake_stream import FakeClock, FakeStream
 
 Read = list[tuple[str, str]]
@@ -81,7 +82,23 @@ class Planned:
         by_name = {stream.name: stream for stream in self.streams}
         settings = ReadSettings(self.page_records, fail_on_data_loss=self.settings.fail_on_data_loss)
         reader = PollingRangeReader(by_name.__getitem__, settings, random.Random(0))
-        return ((found, page) for found in ranges for page in reader.read(found, self.clock))
+        return ((found, page) for found in ranges for page in read_and_check(found, reader, self.clock))
+
+
+def read_and_check(
+    shard_range: ShardRange, reader: PollingRangeReader, clock: FakeClock
+) -> Generator[Page, None, None]:
+    """
+    Yield the pages of a range by calls. They have the records that came with the range, if any did; without those that have expired
+    since then.
+    """
+    read: list[Record] = []
+    for page in reader.read(shard_range, clock):
+        read += page.records
+        yield page
+    for kept in read_kept(shard_range, clock):
+        are_whole = reader.settings.fail_on_data_loss
+        assert read == [record for record in kept.records if are_whole or record in read]
 
 
 def everything(stream: FakeStream, *shard_ids: str) -> Read:

@@ -85,6 +85,7 @@ class StreamUnderTest:
             "awsSecretKey": SECRET,
             "startingPosition": "TRIM_HORIZON",
             "minFetchPeriod": "20 ms",
+            "inlineRecords": "false",  # tests are about tasks that read, and have few records
             "shardDiscoveryInterval": "200 ms",
             "planBudget": "none",  # a machine that stands still would move shards to the next batch
             **self.reading,

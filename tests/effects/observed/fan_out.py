@@ -85,7 +85,11 @@ name = described(lambda params: params.get("ConsumerName"))
 
 EFFECTS = {
     "consumerType": Effect(
-        calls_of_tasks, FAN_OUT, {"SubscribeToShard"}, {"GetShardIterator", "GetRecords"}, both=FROM_OLDEST
+        calls_of_tasks,
+        FAN_OUT,
+        {"SubscribeToShard"},
+        {"GetShardIterator", "GetRecords"},
+        both={**FROM_OLDEST, "inlineRecords": "false"},
     ),
     "consumerName": Effect(name, {"consumerName": "mine"}, "mine", f"spark_{STREAM}", both=FAN_OUT),
     "consumerNamePrefix": Effect(
@@ -133,6 +137,6 @@ EFFECTS = {
         {"fanOutFallback": "false"},
         "ResourceInUseException",
         RECORDS,
-        both={**FAN_OUT, **FROM_OLDEST, "subscribeRetries": "0"},
+        both={**FAN_OUT, **FROM_OLDEST, "subscribeRetries": "0", "inlineRecords": "false"},
     ),
 }

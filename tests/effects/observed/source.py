@@ -196,6 +196,15 @@ def reading(look: Callable[[ReadSettings], object]) -> Observe:
     return lambda world, given: look(ReadTask.of(SourceOptions.parse(world.options(given)), ()).settings)
 
 
+def calls_of_tasks(world: World, given: Options) -> object:
+    """Return how many calls the tasks of the first micro-batch make."""
+    with streaming(fill(world, given)) as reader:
+        partitions, _ = plan(reader)
+        world.requests.clear()
+        assert len(payloads(reader, partitions)) == RECORDS
+        return len(world.requests)
+
+
 def tables(world: World, given: Options) -> object:
     """Return the tables that two plans create, with general names."""
     before = _list_tables(world)
@@ -267,6 +276,13 @@ EFFECTS = {
     ),
     "maxRecordsPerFetch": Effect(limits_of_fetches, {"maxRecordsPerFetch": "7"}, {7}, {10_000}),
     "minFetchPeriod": Effect(fetch_period_s, {"minFetchPeriod": "1 s"}, 1.0, 0.2),
+    "quotaShare": Effect(
+        lambda world, given: SourceOptions.parse(world.options(given)).plan.look_period_s,
+        {"quotaShare": "1"},
+        0.2,
+        0.4,
+    ),
+    "inlineRecords": Effect(calls_of_tasks, {"inlineRecords": "false"}, 2, 0, both=FROM_OLDEST),
     "addIdleTimeBetweenReads": Effect(
         fetch_period_s,
         {"addIdleTimeBetweenReads": "true"},

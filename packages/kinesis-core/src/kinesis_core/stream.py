@@ -225,7 +225,7 @@ class Stream:
         if not isinstance(starting, Mapping):
             check_times([self._given_name], starting, ending)
             starting = self._resume(starting)
-        planner = self._planner()
+        planner = self._planner(evolve(self._plan_settings, inline_records=False))
         try:
             begin, until = wanted.positions(planner, starting, ending)
             # A read that starts after its end is a mistake of the user, unless a condition moved one of them: then it is empty.
@@ -255,7 +255,7 @@ class Stream:
         Raises:
             OptionError, OffsetError, DataLossError, ServiceError: As in `read`.
         """
-        planner = self._planner()
+        planner = self._planner(self._plan_settings)
         started = self._begin(planner, start)
         try:
             while until is None or self._api.now_ms() < until.epoch_ms:
@@ -268,9 +268,9 @@ class Stream:
             planner.close()
         yield self.read(started.to_json(), until)
 
-    def _planner(self) -> Planner:
+    def _planner(self, settings: PlanSettings) -> Planner:
         apis = {self._given_name: self._api}
-        return Planner(apis, self._plan_settings, threads=_THREADS, clock=self._clock)
+        return Planner(apis, settings, threads=_THREADS, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):

@@ -69,6 +69,8 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "planBudget": {"planBudget": "500 ms"},
     "maxRecordsPerFetch": {"maxRecordsPerFetch": "100"},
     "minFetchPeriod": {"minFetchPeriod": "0"},
+    "quotaShare": {"quotaShare": "1"},
+    "inlineRecords": {"inlineRecords": "false"},
     "addIdleTimeBetweenReads": {"addIdleTimeBetweenReads": "true"},
     "idleTimeBetweenReadsInMs": {"addIdleTimeBetweenReads": "true", "idleTimeBetweenReadsInMs": "7"},
     "maxFetchRate": {"maxFetchRate": "1.0"},

@@ -17,11 +17,12 @@ class ReadRateLimiter:
     """
     Computes when the next call is due. Times are seconds since the epoch, given by the caller.
 
-    On average it allows one call every *period_s*; *burst* calls may follow each other at once.
+    On average it allows one call every *period_s*; *burst* calls may follow each other at once. In any time of *t* seconds it
+    allows *burst* + *t* / *period_s* calls at most.
     """
 
     period_s: float
-    burst: int = 1
+    burst: float = 1
     _due_s: float = field(default=0.0, init=False)
     _asked_s: float = field(default=0.0, init=False)
     throttles: int = field(default=0, init=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kinesis_core.model.cuts import After, At, AtTimestamp, EndCut, TrimHorizon, is_before
 from kinesis_core.model.offsets import Offset, StreamOffset
@@ -25,6 +25,8 @@ class ShardRange:
     end: EndCut
     retention_hours: int = MIN_RETENTION_HOURS
     """The stream's retention at the time of planning."""
+    page: Page | None = field(default=None, eq=False, repr=False)
+    """All records of the range, where they are few and the planner has read them. Then a task makes no call for them."""
 
     def skip(self, page: Page) -> int:
         """Return how many user records of the first record on *page* are before the range. *page* is one of this range."""

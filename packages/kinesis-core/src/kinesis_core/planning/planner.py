@@ -156,7 +156,7 @@ class Planner:
             # A restarted query replays its last batch before it has planned anything.
             if not self._streams[name].discovery.is_checked:
                 self._streams[name].refresh(_unread(end.streams[name], ranges, name))
-        ranges = [evolve(r, retention_hours=self._streams[r.stream].facts.retention_hours()) for r in ranges]
+        ranges = [self._streams[r.stream].with_facts(r) for r in ranges]
         return group_ranges(ranges, {name: p.listing for name, p in self._streams.items()})
 
     @property

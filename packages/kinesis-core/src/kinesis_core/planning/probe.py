@@ -73,6 +73,7 @@ def find_first(state: ShardState, start: ShardOffset, limit: int, max_pages: int
     look, pages = state.next_page(start.cut, limit), 1
     while look.is_in_gap and not state.is_stuck(start.cut) and (calls.crosses_gaps or pages != max_pages):
         look, pages = state.next_page(start.cut, limit), pages + 1
+    state.keep_page(look.page)
     if look.records:
         if look.rest is not None:
             cache.keep(look.rest.cut, look.rest)

@@ -56,6 +56,13 @@ class PlanSettings:
     """The limits of a batch in all shards of all streams together. Each plan divides them by what the shards need."""
     min_fetch_period_s: float = 0.2
     """On average, the minimum time between two calls of GetRecords for one shard."""
+    quota_share: float = 0.5
+    """
+    Which part of these calls a planner makes, with the first call of each task that reads what it planned: above 0, up to 1. Other
+    consumers of the stream share the quota of its shards.
+    """
+    inline_records: bool = True
+    """Whether a range has its records with it if they are few and the planner has read them, so that no task reads them again."""
     shard_discovery_interval_s: float = 10.0
     """A list of the shards that is older than this is fetched again."""
     fail_on_data_loss: bool = True
@@ -71,3 +78,8 @@ class PlanSettings:
     """How far the shards of a bounded batch are apart in time at most, while one is behind its tip. None: as far as their limits let them."""
     plan_budget_s: float | None = 2.0
     """In which time a plan of a bounded batch begins shards. The others are left for the next plan. None: it begins them all."""
+
+    @property
+    def look_period_s(self) -> float:
+        """The mean time between two calls of a planner on one shard, in seconds. An idle shard is looked at this often."""
+        return self.min_fetch_period_s / self.quota_share

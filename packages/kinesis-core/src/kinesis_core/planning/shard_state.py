@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from attrs import define, field, frozen
 
 from kinesis_core.clock import Clock
-from kinesis_core.model import At, AtTimestamp, Cut, Record, ShardOffset, TrimHorizon, drop_before
+from kinesis_core.model import (
+    After,
+    At,
+    AtTimestamp,
+    Cut,
+    Page,
+    Record,
+    ShardOffset,
+    TrimHorizon,
+    data_bytes,
+    drop_before,
+)
 from kinesis_core.planning.evidence import Emptiness, Evidence
 from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import (
@@ -42,6 +54,9 @@ from kinesis_core.shards import (
     Unseen,
     await_record,
 )
+
+RECORD_BYTES = 200
+"""About what a record of a kept page takes besides its data."""
 
 
 @frozen
@@ -84,6 +99,8 @@ class ShardCache:
     """The last plan, until the calls that settle its doubt have succeeded. Only they are made again."""
     used_up: Cut | None = None
     """Where a plan ended that used up its limits: more records may follow."""
+    page: Page | None = None
+    """The page with the first records that the last plan found, if it is small: a task need not read it again."""
     near_end: tuple[Record, int] | None = None
     """A record of a closed shard, and a time in ms from which none arrived, where a plan has looked for the last one."""
     _next: tuple[Cut, Cursor] | None = field(default=None, init=False)
@@ -116,6 +133,8 @@ class ShardState:
     """
 
     calls: ShardCalls
+    page_room: Callable[[], int] = lambda: 0
+    """Returns how many bytes a page may have that is kept for a task."""
     progress: Progress = field(factory=Unknown, init=False)
     evidence: Evidence = field(factory=Evidence, init=False)
     cache: ShardCache = field(factory=ShardCache, init=False)
@@ -192,6 +211,18 @@ class ShardState:
     def keep_next(self, cut: Cut, record: Record) -> None:
         """Remember the first record after *cut*: the next plan from there knows that the shard has more."""
         self.evidence = self.evidence.with_following(cut, record)
+
+    def keep_page(self, page: Page) -> None:
+        """Keep the first records of a plan for the task that will read them, if there is room. They replace those of the last plan."""
+        size_bytes = data_bytes(page.records) + RECORD_BYTES * len(page.records)
+        self.cache.page = page if 0 < size_bytes <= self.page_room() else None
+
+    def kept_page(self, first: int, end: Cut) -> Page | None:
+        """Return the records from number *first* up to *end*, if the last plan has read exactly these and kept them."""
+        page = self.cache.page
+        if page is None or page.records[0].number != first or After(page.records[-1].number) != end:
+            return None
+        return Page(list(page.records), page.millis_behind)
 
     def next_page(self, cut: Cut, limit: int) -> Look:
         """

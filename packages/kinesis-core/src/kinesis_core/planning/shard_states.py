@@ -19,8 +19,16 @@ from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import EVERYTHING, Need
 from kinesis_core.shards import ShardCalls
 
-PLANNER_BURST = 3
-"""Calls that one plan may make at once on a shard. Later ones are spread over time."""
+PLANNER_BURST = 3.0
+"""Calls that one plan may make at once on a shard, if it has the whole quota. Later ones are spread over time."""
+QUOTA_BURST = 5.0
+"""Calls that Kinesis admits at once on a shard, for all of its consumers together."""
+PAGES_BYTES = 512 * 1024
+"""
+What the pages of one stream may have together that travel with the ranges of a batch. Each shard may have an equal part.
+
+Spark warns of a task with more than 1000 KiB, and a task may read all shards.
+"""
 
 
 @define
@@ -42,7 +50,8 @@ class ShardStates:
 
     def of(self, shard_id: str) -> ShardState:
         if shard_id not in self.found:
-            limiter = ReadRateLimiter(self.settings.min_fetch_period_s, PLANNER_BURST)
+            burst = min(PLANNER_BURST, max(1.0, QUOTA_BURST * self.settings.quota_share))
+            limiter = ReadRateLimiter(self.settings.look_period_s, burst)
             calls = ShardCalls(
                 self.api,
                 shard_id,
@@ -55,8 +64,11 @@ class ShardStates:
                 on_expired=partial(self._renew, shard_id),
                 crosses_gaps=self.settings.first_plan_crosses_gaps,
             )
-            self.found[shard_id] = ShardState(calls)
+            self.found[shard_id] = ShardState(calls, self._page_room)
         return self.found[shard_id]
+
+    def _page_room(self) -> int:
+        return PAGES_BYTES // len(self.found) if self.settings.inline_records else 0
 
     def _renew(self, shard_id: str) -> None:
         self.on_expired()

@@ -21,7 +21,17 @@ from attrs import define, evolve, field, frozen
 from kinesis_core.aws import StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.errors import InvalidRequestError, StreamNotFoundError, StreamNotReadyError, ThrottledError
-from kinesis_core.model import After, At, Cut, Listing, ShardEnd, ShardOffset, StreamOffset, TrimHorizon
+from kinesis_core.model import (
+    After,
+    At,
+    Cut,
+    Listing,
+    ShardEnd,
+    ShardOffset,
+    ShardRange,
+    StreamOffset,
+    TrimHorizon,
+)
 from kinesis_core.planning.batch_end import plan_end
 from kinesis_core.planning.data_loss import DataLoss, FindEnd
 from kinesis_core.planning.discovery import Discovery, Known, find_needless
@@ -42,9 +52,6 @@ Plan = Callable[[ShardState, ShardOffset], ShardOffset]
 """Returns where a batch ends in a shard that was read so far; that itself where nothing is new."""
 Targets = Mapping[str, ShardOffset]
 """Ends that no plan exceeds, by shard id: fixed once for a query that reads what is there now, and then ends."""
-
-IDLE_PERIODS = 2
-"""An idle shard is read half as often as `min_fetch_period_s` allows: other consumers share its quota."""
 
 
 @frozen
@@ -195,9 +202,16 @@ class StreamPlanner:
         )
         return end
 
+    def with_facts(self, shard_range: ShardRange) -> ShardRange:
+        """Return a range with what its task needs to know: the retention, and its records if they are few and were read just now."""
+        state, page = self.states.found.get(shard_range.shard_id), None
+        if state is not None:
+            page = state.kept_page(shard_range.start.number, shard_range.end)
+        return evolve(shard_range, retention_hours=self.facts.retention_hours(), page=page)
+
     def rest(self, shard_id: str) -> None:
-        """Leave a shard without new records to its other consumers for a moment."""
-        rested_s = self.clock.now_s() + IDLE_PERIODS * self.settings.min_fetch_period_s
+        """Leave a shard without new records alone for a moment. So calls are left for the time when records come."""
+        rested_s = self.clock.now_s() + self.settings.look_period_s
         self.states.of(shard_id).calls.limiter.rest(rested_s)
 
     def _plan(
@@ -261,9 +275,9 @@ class StreamPlanner:
         if not isinstance(started.cut, (At, After)):
             # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
             self.facts.see_same_stream()
-        state.calls.limiter.spend(
-            self.clock.now_s()
-        )  # the task that reads the range shares the shard's quota
+        if end.first is None or state.kept_page(end.first, end.cut) is None:
+            # The task that reads the range shares the shard's quota.
+            state.calls.limiter.spend(self.clock.now_s())
         end = self.times.plausible(end)
         end = closed(end, started) if end.cut == ShardEnd() else end
         return end.as_end_from(started.cut)

@@ -7,12 +7,16 @@ import sys
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from itertools import chain
 from typing import Protocol
 
 from attrs import define, field
+from msgspec.structs import replace
 
 from kinesis_core.clock import Clock, StoppableClock
 from kinesis_core.model import Page, RangeGroup, ShardRange
+from kinesis_core.reading.progress import RangeProgress
+from kinesis_core.reading.range_log import logged
 from kinesis_core.threads import start_threads
 
 PAGES_AHEAD = 2
@@ -37,14 +41,32 @@ def read_concurrently(
     """
     Yield the pages of all *groups*. Up to *threads* groups are read at the same time; within a group the order holds.
 
-    Closing the iterator stops the threads. An error of any group is raised here at once.
+    Groups whose pages came with their ranges are first, and need no thread. Closing the iterator stops the threads. An error of any
+    group is raised here at once.
     """
-    concurrent = ConcurrentReader(groups, reader, threads, clock)
+    kept = [group for group in groups if all(shard_range.page is not None for shard_range in group)]
+    concurrent = ConcurrentReader([group for group in groups if group not in kept], reader, threads, clock)
     concurrent.start()
     try:
+        for shard_range in chain.from_iterable(kept):
+            for page in read_kept(shard_range, clock):
+                yield shard_range, page
         yield from concurrent.pages()
     finally:
         concurrent.stop()
+
+
+def read_kept(shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:
+    """Return the page that came with *shard_range*, trimmed to it. It makes no call."""
+    progress = RangeProgress(shard_range, fail_on_data_loss=True)
+
+    def pages() -> Generator[Page, None, None]:
+        if shard_range.page is not None:
+            page = replace(shard_range.page)  # a range may be read twice
+            progress.take(page)
+            yield page
+
+    return logged(pages(), progress, clock)
 
 
 class _StoppedError(Exception):

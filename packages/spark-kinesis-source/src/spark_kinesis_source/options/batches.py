@@ -181,6 +181,27 @@ MIN_FETCH_PERIOD = HOW_MUCH.option(
     parser=duration(0, _LONGEST_PERIOD_S, "ms"),
     default=_READ.min_fetch_period_s,
 )
+QUOTA_SHARE = HOW_MUCH.option(
+    name="quotaShare",
+    meaning=(
+        "Which part of the calls that `minFetchPeriod` allows the query makes at the tip of a shard: the looks for new records of the "
+        "driver, and the first call of a task. With the defaults these are 2.5 of the 5 calls a second, so a new record waits for "
+        "0.2 s on average until the driver sees it. The rest stays for other consumers. With `1` it waits for 0.1 s, and other "
+        "consumers that poll the stream are throttled. A task that reads a backlog is not slowed down."
+    ),
+    parser=number(0.1, 1, "of the calls"),
+    default=_PLAN.quota_share,
+)
+INLINE_RECORDS = HOW_MUCH.option(
+    name="inlineRecords",
+    meaning=(
+        "Whether the driver passes the records of a small micro-batch to its tasks: at the tip of a stream it has read them to plan "
+        "the micro-batch. The tasks then make no calls. This takes up to 512 KiB per stream, divided by its shards; a shard "
+        "with more is read by a task. With `false`, tasks read all records. A batch read does this always."
+    ),
+    parser=boolean(),
+    default=_PLAN.inline_records,
+)
 ADD_IDLE_TIME = HOW_MUCH.option(
     name="addIdleTimeBetweenReads",
     meaning=(

@@ -144,11 +144,12 @@ class SourceOptions:
         )
 
     def for_batch_read(self) -> SourceOptions:
-        """Return the options of spark.read, which always polls: one read does not justify a registered consumer."""
+        """Return the options of spark.read. Its tasks always poll: one read does not justify a registered consumer."""
+        options = evolve(self, plan=evolve(self.plan, inline_records=False))
         if self.fan_out is None:
-            return self
+            return options
         reason = "Enhanced fan-out has no effect here: a batch read polls."
-        return evolve(self, fan_out=None, ignored=(*self.ignored, reason))
+        return evolve(options, fan_out=None, ignored=(*self.ignored, reason))
 
 
 def _read_plan(values: Values, min_fetch_period_s: float) -> PlanSettings:
@@ -158,6 +159,8 @@ def _read_plan(values: Values, min_fetch_period_s: float) -> PlanSettings:
         limits=Limits(values[batches.MAX_RECORDS_PER_SHARD], values[batches.MAX_BYTES_PER_SHARD]),
         batch_limits=Limits(values[batches.MAX_RECORDS_PER_TRIGGER], values[batches.MAX_BYTES_PER_BATCH]),
         min_fetch_period_s=min_fetch_period_s,
+        quota_share=values[batches.QUOTA_SHARE],
+        inline_records=values[batches.INLINE_RECORDS],
         shard_discovery_interval_s=values[batches.SHARD_DISCOVERY_INTERVAL],
         fail_on_data_loss=values[positions.FAIL_ON_DATA_LOSS],
         trim_horizon_margin_s=values[positions.TRIM_HORIZON_MARGIN],

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from kinesis_core.aws import Connection, StreamApi, check_reading, dry_run_client, stream_client
+from kinesis_core.aws import Connection, StreamApi, StreamRef, check_reading, dry_run_client, stream_client
 from kinesis_core.model import At, Offset, StartingPosition, names_applications
+from kinesis_core.threads import ThreadPool
 from kinesis_credentials.logs import get_logger
 from spark_kinesis_source.options import DEAGGREGATE, STARTING_POSITION, SourceOptions, inside_aggregate_error
 
@@ -21,6 +22,10 @@ CHECK_INTERVAL_S, LONGEST_CHECK_INTERVAL_S, CHECK_OUTAGE_S = 0.2, 1.0, 6.0
 """Shorter than in a running query: the user waits for the first error when a query starts."""
 
 
+CHECKS = 8
+"""Streams that are checked at the same time. Each takes up to five calls, one after the other, and Spark checks them twice."""
+
+
 def check_streams(connection: Connection) -> None:
     """
     Check that every stream exists and may be read: one DescribeStreamSummary each, and dry runs of the calls that follow.
@@ -28,12 +33,19 @@ def check_streams(connection: Connection) -> None:
     Raises:
         ServiceError: A stream does not exist, access is denied, or Kinesis cannot be reached.
     """
-    quick = _with_short_retries(connection)
-    for ref in connection.streams:
+    quick, streams = _with_short_retries(connection), connection.streams
+
+    def check(ref: StreamRef) -> None:
         stream_client(quick, ref).describe()
         dry_runs = dry_run_client(quick, ref)
         if dry_runs is not None:
             check_reading(dry_runs)
+
+    if len(streams) == 1:
+        check(*streams)
+        return
+    with ThreadPool(min(CHECKS, len(streams)), "kinesis-check") as pool:
+        list(pool.map(check, streams))
 
 
 def open_planner(options: SourceOptions, *, is_planned_once: bool = True) -> Planner:

@@ -353,9 +353,16 @@ def libraries(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Let Polars, Ray and dlt read the local Kinesis. It downloads 250 MB."""
+    """Let Polars and dlt read the local Kinesis."""
     _install_without_spark(session, *_group("engines"))
     _pytest(session, *(session.posargs or ["tests/engines"]))
+
+
+@nox.session
+def ray(session: nox.Session) -> None:
+    """Let Ray read the local Kinesis, by the program of the page about engines. It takes a minute, and is not part of CI."""
+    _install_without_spark(session, "ray[data]>=2.50")
+    _pytest(session, *(session.posargs or ["tests/engines/test_ray.py"]))
 
 
 @nox.session

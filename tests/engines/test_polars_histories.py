@@ -113,7 +113,7 @@ def equal_to(number: int) -> Condition:
 EQUAL_TO_EACH = [[equal_to(number)] for number in range(20)]
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @example(together(begins_late=False), EQUAL_TO_EACH)
 @example(together(begins_late=True), EQUAL_TO_EACH)
 @given(histories, st.lists(conditions, min_size=3, max_size=3))

@@ -47,6 +47,8 @@ def write_table(numbers: Sequence[int]) -> bytes:
         OverflowError: A number is negative, or has more than 255 bytes.
     """
     width = (max(numbers, default=0).bit_length() + 7) // 8
+    if width == 0:
+        return b"\0"
     rows = b"".join([number.to_bytes(width, "big") for number in numbers])
     columns = [_write_column(rows[place::width]) for place in range(width)]
     return b"".join([width.to_bytes(1, "big"), *columns])

@@ -6,8 +6,8 @@ The text is Base64 of these bytes:
     count           how many shards there are
     kinds           a byte for each shard: the kind of its cut, and which fields it has
     ids             the shard ids, in ascending order
-    numbers         of the cuts: sequence numbers, and times of AT_TIMESTAMP; if a cut has none, the first record
-    firsts          the first records, as their difference (XOR) from the number before
+    numbers         of the cuts: sequence numbers, and times of AT_TIMESTAMP; of shards whose cut has none, the first record
+    firsts          the first records, as their difference (XOR) from the shard's number in that table
     times           `arrived` or `empty_until`
     skips           of the cuts
     first_skips     of the first records
@@ -22,6 +22,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import crc32
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 from kinesis_core.errors import OffsetError
@@ -31,6 +32,7 @@ from kinesis_core.model.shard_offsets import MAX_NUMBER, ShardOffset
 
 _CUT = 0b111
 _TRIM_HORIZON, _SHARD_END, _AT_TIMESTAMP, _AT, _AFTER = range(5)
+_WITHOUT_NUMBER = (_TRIM_HORIZON, _SHARD_END)
 _HAS_TIME, _WAS_EMPTY, _HAS_FIRST = 8, 16, 32
 _KINDS = {
     cut | time | first
@@ -41,6 +43,7 @@ _KINDS = {
 _CHECK_BYTES = 4
 _ID_START = b"\1"
 """Makes a number of any shard id, also of an empty one."""
+_AS_BYTES = ("utf-8", "surrogatepass")
 _TABLES = 6
 
 
@@ -51,11 +54,11 @@ def pack_shards(shards: Mapping[str, ShardOffset]) -> str:
     Raises:
         OverflowError: A shard id or a skip is longer than 254 bytes.
     """
+    ordered = sorted(shards.items(), key=itemgetter(0))
     kinds = bytearray()
-    rows: list[tuple[int, ...]] = []
+    fields: list[tuple[int, ...]] = []
     number = difference = time_ms = 0
-    for shard_id in sorted(shards):
-        shard = shards[shard_id]
+    for _, shard in ordered:
         skip = 0
         match shard.cut:
             case After(number):
@@ -64,18 +67,22 @@ def pack_shards(shards: Mapping[str, ShardOffset]) -> str:
                 kind = _AT
             case AtTimestamp(number):
                 kind = _AT_TIMESTAMP
-            case TrimHorizon() | ShardEnd() as cut:
-                kind = _SHARD_END if isinstance(cut, ShardEnd) else _TRIM_HORIZON
-                number = number if shard.first is None else shard.first
+            case ShardEnd():
+                kind = _SHARD_END
+            case TrimHorizon():
+                kind = _TRIM_HORIZON
         if shard.first is not None:
-            kind |= _HAS_FIRST
+            number = shard.first if kind in _WITHOUT_NUMBER else number
             difference = number ^ shard.first
+            kind |= _HAS_FIRST
         if shard.arrived_ms is not None:
             kind |= _HAS_TIME | _WAS_EMPTY * shard.was_empty
             time_ms = shard.arrived_ms
         kinds.append(kind)
-        rows.append((_number_of(shard_id), number, difference, time_ms, skip, shard.first_skip))
-    packed = b"".join([write_count(len(kinds)), kinds, *map(write_table, zip(*rows, strict=True))])
+        fields.append((number, difference, time_ms, skip, shard.first_skip))
+    ids = [int.from_bytes(_ID_START + shard_id.encode(*_AS_BYTES), "big") for shard_id, _ in ordered]
+    tables = [ids, *zip(*fields, strict=True)]
+    packed = b"".join([write_count(len(kinds)), kinds, *map(write_table, tables)])
     return b64encode(packed + _check(packed)).decode()
 
 
@@ -129,14 +136,10 @@ def _cut(kind: int, number: int, skip: int) -> Cut:
     raise OffsetError("the packed shards have a cut with a too large number")
 
 
-def _number_of(shard_id: str) -> int:
-    return int.from_bytes(_ID_START + shard_id.encode("utf-8", "surrogatepass"), "big")
-
-
 def _id_of(number: int) -> str:
     text = number.to_bytes((number.bit_length() + 7) // 8, "big")
     try:
-        return text.removeprefix(_ID_START).decode("utf-8", "surrogatepass")
+        return text.removeprefix(_ID_START).decode(*_AS_BYTES)
     except UnicodeDecodeError as error:
         raise OffsetError("the packed shards have an id that is not a text") from error
 

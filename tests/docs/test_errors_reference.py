@@ -17,10 +17,12 @@ INTERNAL = {
     "BadMemberError": "the control endpoint of the emulator answers with it",
     "BadUrlError": "who makes a client turns it into an error that names the setting",
     "BadValueError": "the option tables turn it into an OptionError",
+    "ClosedError": "the threads of a reader end with it when nobody reads any more",
     "CutConnectionError": "the emulator closes the connection",
     "DryRunSucceededError": "the check of permissions catches it",
     "IteratorExpiredError": "readers and planners get a new iterator",
     "LeaseItemError": "a group passes over the item",
+    "NoRoomError": "the call is made again once there is room for its response",
     "NotCborError": "`translate` turns it into a WireFormatError",
     "MalformedKeysError": "the source of the keys turns it into its own error",
 }

@@ -51,6 +51,7 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "planBudget": (PLAN.plan_budget_s,),
     "maxShardSkew": (PLAN.max_shard_skew_s,),
     "maxRecordsPerFetch": (READ.max_records_per_fetch,),
+    "maxBufferedBytes": (READ.max_buffered_bytes,),
     "minFetchPeriod": (READ.min_fetch_period_s, PLAN.min_fetch_period_s),
     "quotaShare": (PLAN.quota_share,),
     "inlineRecords": (PLAN.inline_records,),

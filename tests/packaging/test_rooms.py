@@ -29,11 +29,12 @@ from support.sources import (
 
 OUTSIDE = [ROOT / "demo", ROOT / "docs"]
 CORE, CONSUMER, CLI = "kinesis_core", "kinesis_consumer", "kinesis_cli"
-BASE = {"errors", "clock", "threads"}
+BASE = {"errors", "clock", "threads", "budget"}
 """Modules of the core that every room may use, except the lowest rooms."""
 MAY_IMPORT = {
     "errors": set[str](),
     "clock": set[str](),
+    "budget": set[str](),
     "events": set[str](),
     "version": set[str](),
     "native": {"errors", "version"},

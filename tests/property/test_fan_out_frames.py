@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from kinesis_core.aws import MALFORMED
 from kinesis_core.aws.event_stream import read_frames
+from kinesis_core.budget import IN_FLIGHT, ByteBudget, receiving
 from kinesis_emulator.wire_formats import encode_frame
 
 HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}
@@ -29,6 +30,17 @@ def test_frames_come_whole(sent: list[bytes], indexes: list[int]) -> None:
     frames = list(read_frames(cut(data, indexes)))
     assert [frame.payload for frame in frames] == sent
     assert all(frame.headers == HEADERS for frame in frames)
+
+
+def test_an_event_counts_before_it_is_received() -> None:
+    """Once its length is known, an event needs room in the budget of its thread. What comes in one piece is in memory already."""
+    data, budget = encode_frame(HEADERS, bytes(5000)), ByteBudget(100_000)
+    share = budget.share()
+    with receiving(share):
+        list(read_frames([data]))
+        assert share.size_bytes == 0
+        list(read_frames([data[:100], data[100:]]))
+    assert share.size_bytes == IN_FLIGHT * len(data)
 
 
 def test_byte_by_byte() -> None:

@@ -303,6 +303,12 @@ EFFECTS = {
         512.0 * 1024,
         2048.0 * 1024,
     ),
+    "maxBufferedBytes": Effect(
+        reading(lambda settings: settings.max_buffered_bytes),
+        {"maxBufferedBytes": "16m"},
+        16 * 1024 * 1024,
+        128 * 1024 * 1024,
+    ),
     "deaggregate": Effect(rows_of_aggregate, {"deaggregate": "false"}, 1, 3),
     "metadataCommitterType": Effect(
         tables, TO_DYNAMODB, {"TABLE"}, set(), both={"dynamodbTableName": "{table}"}

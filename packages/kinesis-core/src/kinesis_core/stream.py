@@ -302,7 +302,9 @@ class Stream:
         settings = evolve(self._read_settings, max_page_bytes=page_bytes)
         polling = PollingRangeReader(lambda _: self._api, settings, rng, with_data)
         if self._consumer is None:
-            return read_concurrently(groups, polling, settings.threads, self._clock)
+            return read_concurrently(
+                groups, polling, settings.threads, self._clock, settings.max_buffered_bytes
+            )
         return self._consumer.read(groups, polling, self._clock)
 
 

@@ -12,6 +12,7 @@ from kinesis_core.aws import StreamRef
 from kinesis_core.errors import InvalidRecordError, PutError
 from kinesis_core.for_spark import forget_archives, freeze_heap, plain_errors
 from kinesis_core.producing import Totals
+from kinesis_core.threads import share_arenas
 from spark_kinesis_sink.columns import Columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.rows import ArrowBlock, Block, arrow_blocks, blocks_of_rows
@@ -44,6 +45,7 @@ class WriteTask:
         return self._write(blocks_of_rows(rows, self.columns))
 
     def _write(self, blocks: Iterable[Block | ArrowBlock]) -> Written:
+        share_arenas()
         if self.options.freeze_worker_heap:
             freeze_heap()
         with plain_errors(), TaskProducers(self.options) as producers:

@@ -52,18 +52,24 @@ class ReadTask:
         # Only tasks need Arrow and botocore. Without them the driver's process that pickles this starts faster.
         from kinesis_core.reading import PollingRangeReader, read_concurrently
         from kinesis_core.reading.arrow import BatchBuilder
+        from kinesis_core.threads import share_arenas
 
+        share_arenas()
         if self.freeze_worker_heap:
             freeze_heap()
         names = {ref.label: ref.name for ref in self.connection.streams}
-        builder = BatchBuilder(self.columns, self.deaggregate)
+        builder, settings = BatchBuilder(self.columns, self.deaggregate), self.settings
         with plain_errors():
-            polling = PollingRangeReader(self._open, self.settings, random.Random(), builder.needs_data)  # noqa: S311 # jitter
+            polling = PollingRangeReader(self._open, settings, random.Random(), builder.needs_data)  # noqa: S311 # jitter
             fanned_out = self._fan_out(partition.consumers, polling)
+            ranges = fanned_out or polling
             for read, page in read_concurrently(
-                partition.groups, fanned_out or polling, self.settings.threads, SystemClock()
+                partition.groups, ranges, settings.threads, SystemClock(), settings.max_buffered_bytes
             ):
-                yield builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
+                batch = builder.build(page, names[read.stream], read.shard_id, read.stream, read.skip(page))
+                del page  # Spark has the batch while the next page is read
+                yield batch
+                del batch
 
             if fanned_out is not None:
                 fanned_out.log_polled()

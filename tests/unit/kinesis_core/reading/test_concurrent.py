@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import random
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
 from attrs import define, field
 
+from kinesis_core.budget import IN_FLIGHT, ByteBudget
 from kinesis_core.clock import Clock
 from kinesis_core.errors import AccessDeniedError
-from kinesis_core.model import After, At, Page, RangeGroup, ShardEnd, ShardRange
+from kinesis_core.model import After, At, Page, RangeGroup, Record, ShardEnd, ShardRange
 from kinesis_core.reading import PollingRangeReader, ReadSettings, read_concurrently
-from kinesis_core.reading.concurrent import PAGES_AHEAD
+from kinesis_core.reading.concurrent import PAGES_AHEAD, ConcurrentReader
 from support.fake_stream import FakeClock
+from support.heavy_stream import HeavyStream, heavy_stream
 from support.scripted_stream import ScriptedStream, scripted_stream, throttle
-from support.waiting import PATIENCE_S
+from support.waiting import PATIENCE_S, wait_until
 
 
 def whole(stream: ScriptedStream, shard_id: str) -> ShardRange:
@@ -183,3 +186,95 @@ def test_closing_stops_a_thread_without_a_page(trouble: str) -> None:
 def take(pages: Iterator[tuple[ShardRange, Page]], count: int) -> Iterator[tuple[ShardRange, Page]]:
     for _ in range(count):
         yield next(pages)
+
+
+PAGE_BYTES = 10 * 100
+"""Of each page of a heavy stream."""
+
+
+def heavy(shards: int = 4, records: int = 30) -> HeavyStream:
+    stream = heavy_stream(shards)
+    for shard_id in stream.open_shards():
+        stream.put_many(shard_id, records, data=bytes(100))
+    return stream
+
+
+def reader_of(stream: HeavyStream, budget: ByteBudget, threads: int = 4) -> ConcurrentReader:
+    polling = PollingRangeReader(lambda _: stream, ReadSettings(max_records_per_fetch=10), random.Random(0))
+    groups = [(whole(stream, shard_id),) for shard_id in stream.open_shards()]
+    return ConcurrentReader(groups, polling, threads, stream.clock, budget)
+
+
+@pytest.mark.parametrize("limit_bytes", [1, PAGE_BYTES, 3 * PAGE_BYTES, 100 * PAGE_BYTES])
+def test_pages_stay_within_a_budget(limit_bytes: int) -> None:
+    """All is read, whatever the limit: one response after the other if it is smaller than one. In the end nothing is held."""
+    stream, budget = heavy(), ByteBudget(limit_bytes)
+    reader = reader_of(stream, budget)
+    reader.start()
+    found: dict[str, list[str]] = {}
+    for shard_range, page in reader.pages():
+        assert PAGE_BYTES <= budget.used_bytes <= max(limit_bytes, IN_FLIGHT * PAGE_BYTES) + PAGE_BYTES
+        found.setdefault(shard_range.shard_id, []).extend(r.sequence_number for r in page.records)
+    assert found == {s: [r.sequence_number for r in stream.shards[s].records] for s in stream.shards}
+    assert budget.used_bytes == 0
+
+
+def test_a_page_is_held_until_the_next_one_is_asked_for() -> None:
+    """While the caller has a page that fills the budget, no other response is received."""
+    stream, budget = heavy(), ByteBudget(1)
+    reader = reader_of(stream, budget)
+    reader.start()
+    try:
+        pages = reader.pages()
+        for count in (1, 2, 3):
+            next(pages)
+            assert budget.used_bytes == PAGE_BYTES
+            assert len(stream.asked) <= count + 4
+    finally:
+        reader.stop()
+
+
+def test_closing_stops_threads_that_wait_for_room() -> None:
+    """A caller that stops while no thread has room leaves no thread behind."""
+    stream, budget = heavy(), ByteBudget(1)
+    reader = reader_of(stream, budget)
+    reader.start()
+    next(reader.pages())
+    wait_until(lambda: len(stream.asked) >= 4)
+    reader.stop()
+
+
+def test_an_error_gives_bytes_back() -> None:
+    """A thread that ends with an error holds nothing that others wait for."""
+    stream, budget = heavy(2), ByteBudget(1)
+    bad, good = stream.open_shards()
+    stream.fail("GetRecords", bad, [AccessDeniedError("not allowed", "AccessDeniedException")])
+    reader = reader_of(stream, budget)
+    reader.start()
+    with pytest.raises(AccessDeniedError):
+        list(reader.pages())
+    reader.stop()
+    for thread in [t for t in threading.enumerate() if t.name == "kinesis-read"]:
+        thread.join(PATIENCE_S)
+    assert len(stream.calls_of("GetRecords", good)) <= 3
+
+
+def test_a_page_goes_when_its_caller_has_done() -> None:
+    """A thread that waits for its next page does not keep the one before, which the caller has dropped."""
+    stream, budget = heavy(1, 100), ByteBudget(1)
+    reader = reader_of(stream, budget, 1)
+    reader.start()
+    pages, alive = reader.pages(), list[weakref.ref[list[Record]]]()
+    try:
+        for _ in range(3):
+            _, page = next(pages)
+            records = page.records = Kept(page.records)
+            alive.append(weakref.ref(records))
+            del page, records
+        wait_until(lambda: [kept() is None for kept in alive] == [True, True, True])
+    finally:
+        reader.stop()
+
+
+class Kept(list[Record]):
+    """A list that can be watched."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -10,10 +11,12 @@ from attrs import define, field
 from hypothesis import given, strategies as st
 
 from kinesis_core.aws import ReadRateLimiter
+from kinesis_core.budget import IN_FLIGHT, ByteBudget, receiving
 from kinesis_core.errors import InvalidRequestError, IteratorExpiredError, StreamNotFoundError, ThrottledError
 from kinesis_core.model import After, At, AtTimestamp, Cut, Page, Record, TrimHorizon
 from kinesis_core.shards import NO_GAP, STALLED_PAGES, VISIT_PAGES, Cursor, Look, ShardCalls, is_tip
-from support.fake_stream import Mood
+from support.fake_stream import FakeClock, Mood
+from support.heavy_stream import heavy_stream
 from support.scripted_stream import ITERATOR_LIFE_S, ScriptedStream, scripted_stream, throttle
 
 A = "shardId-000000000000"
@@ -342,3 +345,65 @@ def test_a_number_of_another_stream(shard: Shard) -> None:
     shard.stream.recreate(1)
     with pytest.raises(InvalidRequestError):
         calls.verify(At(number))
+
+
+def test_a_call_reserves_what_the_last_one_took() -> None:
+    """The first call of a shard has the first bytes of its share, and each later one twice the body before."""
+    shard = Shard(heavy_stream(1))
+    shard.stream.put_many(A, 10, data=bytes(50))
+    calls, cursor, share = shard.calls(), OLDEST, ByteBudget(10_000).share(first_bytes=7)
+    with receiving(share):
+        for expected in (7, 5, 250, 250):
+            look = calls.read(cursor, 5)
+            assert look.rest is not None
+            assert share.size_bytes == IN_FLIGHT * expected
+            share.hand_over(0).release()
+            cursor = look.rest
+
+
+@define
+class Sleepless(FakeClock):
+    """A clock that does something during each sleep."""
+
+    asleep: Callable[[], object] = lambda: None
+
+    def sleep(self, seconds: float) -> None:
+        FakeClock.sleep(self, seconds)
+        self.asleep()
+
+
+def test_a_body_without_room_is_asked_for_again() -> None:
+    """A response for which there is no room is given up, and the call is made again once there is."""
+    clock = Sleepless()
+    shard, budget = Shard(heavy_stream(1, clock=clock)), ByteBudget(30)
+    other, share = budget.share(), budget.share(patience_s=0)
+    other.reserve(10)
+    calls = shard.calls()
+
+    def give_back() -> None:
+        if len(shard.actions()) > 1:
+            other.release()
+
+    clock.asleep = give_back
+    with receiving(share):
+        look = calls.read(OLDEST, 10)
+    assert look.records == shard.put
+    assert shard.actions() == ["GetShardIterator", "GetRecords", "GetRecords"]
+    assert share.size_bytes == IN_FLIGHT * 10
+
+
+@pytest.mark.parametrize("trouble", ["throttle", "expired", "empty"])
+def test_a_call_that_brings_nothing_holds_nothing(trouble: str) -> None:
+    """While a call waits for its next attempt, others may use its bytes."""
+    clock = Sleepless()
+    shard, share = Shard(heavy_stream(1, clock=clock)), ByteBudget(1000).share(first_bytes=20)
+    held: list[int] = []
+    clock.asleep = lambda: held.append(share.size_bytes)
+    if trouble == "empty":
+        shard.stream.gaps[A, 0] = 1
+    else:
+        shard.stream.fail("GetRecords", A, [throttle() if trouble == "throttle" else EXPIRED])
+    with receiving(share):
+        shard.calls().first(OLDEST, 10)
+    assert held == [0, 0]
+    assert share.size_bytes == IN_FLIGHT * (10 if trouble == "empty" else 20)

@@ -37,6 +37,17 @@ def test_no_limits(wanted: int, each_bytes: int) -> None:
     assert ProcessLimits(user_threads=1000).affordable(wanted, each_bytes) == wanted
 
 
+@given(LIMITS, st.integers(1, 2**40))
+def test_buffers_leave_a_half(found: ProcessLimits, wanted: int) -> None:
+    """What is buffered takes at most a half of the address space that is left, and what was wanted where there is no limit."""
+    size = found.affordable_bytes(wanted)
+    assert 1 <= size <= wanted
+    if found.address_space_bytes is None:
+        assert size == wanted
+    elif size > 1:
+        assert 2 * size <= found.address_space_bytes - found.used_bytes
+
+
 @pytest.mark.parametrize(
     ("found", "limit", "text"),
     [

@@ -153,6 +153,34 @@ def test_writing_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert producer.close().user_records == 0
 
 
+SHARED = """
+import threading
+from kinesis_core.threads import find_limits, share_arenas, start_threads
+from kinesis_core.threads.limits import _used_bytes
+
+{shares}
+together, kept, used_bytes = threading.Barrier(17), [], _used_bytes()
+
+def run():
+    kept.append([bytes(2000) for _ in range(100)])  # malloc's: Python's own allocator takes up to 512 bytes
+    together.wait(60)
+
+threads = start_threads(run, "kinesis-test", 16)
+together.wait(60)
+print((_used_bytes() - used_bytes) // (1024 * 1024))
+"""
+
+
+@LINUX
+def test_shared_arenas() -> None:
+    """Threads that share an arena reserve their stacks. Those that do not reserve an arena of 64 MiB each as well."""
+    shared, own = (
+        int(subprocess.check_output([sys.executable, "-c", SHARED.format(shares=shares)], text=True))
+        for shares in ("share_arenas()", "")
+    )
+    assert own - shared > 500  # 15 arenas of 64 MiB, and room for differences between systems
+
+
 LIMITED = """
 import resource, threading
 from kinesis_core.threads import find_limits, start_threads

@@ -93,6 +93,7 @@ CASES: list[tuple[str, Any, dict[str, str]]] = [
     ("plan.min_fetch_period_s", 1.0, {"minFetchPeriod": "1 s"}),
     ("plan.quota_share", 0.25, {"quotaShare": "0.25"}),
     ("plan.inline_records", False, {"inlineRecords": "false"}),
+    ("read.max_buffered_bytes", 16 * MIB, {"maxBufferedBytes": "16m"}),
     ("read.max_fetch_rate_bytes", 1.0 * MIB, {"maxFetchRate": "1.0"}),
     ("shards_per_task", 5, {"shardsPerTask": "5"}),
     ("max_partitions", 4, {"maxPartitions": "4"}),

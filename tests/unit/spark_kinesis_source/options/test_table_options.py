@@ -74,6 +74,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "addIdleTimeBetweenReads": {"addIdleTimeBetweenReads": "true"},
     "idleTimeBetweenReadsInMs": {"addIdleTimeBetweenReads": "true", "idleTimeBetweenReadsInMs": "7"},
     "maxFetchRate": {"maxFetchRate": "1.0"},
+    "maxBufferedBytes": {"maxBufferedBytes": "64m"},
     "deaggregate": {"deaggregate": "false"},
     "consumerType": {"consumerType": "efo"},
     "consumerName": {"consumerName": "me"},

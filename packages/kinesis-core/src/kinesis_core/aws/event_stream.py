@@ -18,6 +18,8 @@ from typing import Any
 from attrs import frozen
 from botocore.eventstream import EventStreamHeaderParser, ParserError
 
+from kinesis_core.budget import admit
+
 _LENGTH_BYTES, _PRELUDE_BYTES, _CRC_BYTES = 4, 12, 4
 _SHORTEST, _LONGEST = _PRELUDE_BYTES + _CRC_BYTES, 32 * 1024 * 1024
 """An event holds up to 10 MiB of data, a third more as base64."""
@@ -62,6 +64,8 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, int]]:
                 yield data, start, start + wanted
                 start += wanted
             held, size = [data[start:]], size - start
+            if wanted > _LENGTH_BYTES:
+                admit(wanted)
 
 
 def _length(data: bytes, start: int) -> int:

@@ -10,21 +10,23 @@ from contextlib import closing
 from itertools import chain
 from typing import Protocol
 
-from attrs import define, field
+from attrs import define, field, frozen
 from msgspec.structs import replace
 
+from kinesis_core.budget import IN_FLIGHT, ByteBudget, ByteShare, receiving
 from kinesis_core.clock import Clock, StoppableClock
 from kinesis_core.model import Page, RangeGroup, ShardRange
 from kinesis_core.reading.progress import RangeProgress
 from kinesis_core.reading.range_log import logged
-from kinesis_core.threads import start_threads
+from kinesis_core.reading.settings import MAX_BUFFERED_BYTES
+from kinesis_core.threads import find_limits, start_threads
 
 PAGES_AHEAD = 2
-"""Pages in the queue to the caller; each thread holds one more. A page has at most 10 MiB of data."""
+"""Pages in the queue to the caller; each thread holds one more."""
 PAGES_HELD = PAGES_AHEAD + 2
 """Pages of one group that are in memory, if it is read alone, with the one that the caller has."""
-THREAD_BYTES = 48 * 1024 * 1024
-"""What a thread needs for a page of 10 MiB: its body in base64, its records, and the buffer that received it."""
+_PATIENCE_S = 10.0
+"""For how long a response waits for room before its body is received. Then the call is given up, and made again when there is room."""
 
 
 class RangeReader(Protocol):
@@ -36,16 +38,26 @@ class RangeReader(Protocol):
 
 
 def read_concurrently(
-    groups: Sequence[RangeGroup], reader: RangeReader, threads: int, clock: Clock
+    groups: Sequence[RangeGroup],
+    reader: RangeReader,
+    threads: int,
+    clock: Clock,
+    max_buffered_bytes: int = MAX_BUFFERED_BYTES,
 ) -> Iterator[tuple[ShardRange, Page]]:
     """
     Yield the pages of all *groups*. Up to *threads* groups are read at the same time; within a group the order holds.
 
-    Groups whose pages came with their ranges are first, and need no thread. Closing the iterator stops the threads. An error of any
-    group is raised here at once.
+    Groups whose pages came with their ranges are first, and need no thread.
+
+    Responses that are received, and pages that are not yielded or with the caller, have at most *max_buffered_bytes* together, or one
+    response if that is larger. The caller has a page until it asks for the next one.
+
+    Closing the iterator stops the threads. An error of any group is raised here at once.
     """
     kept = [group for group in groups if all(shard_range.page is not None for shard_range in group)]
-    concurrent = ConcurrentReader([group for group in groups if group not in kept], reader, threads, clock)
+    called = [group for group in groups if group not in kept]
+    budget = ByteBudget(find_limits().affordable_bytes(max_buffered_bytes))
+    concurrent = ConcurrentReader(called, reader, threads, clock, budget)
     concurrent.start()
     try:
         for shard_range in chain.from_iterable(kept):
@@ -84,6 +96,15 @@ class _Done:
     """A thread ended because no group is left."""
 
 
+@frozen
+class _Read:
+    """A page, and its bytes in the budget."""
+
+    range: ShardRange
+    page: Page
+    share: ByteShare
+
+
 @define
 class ConcurrentReader:
     """The threads that read groups, and the queue that carries their pages to the caller."""
@@ -92,8 +113,9 @@ class ConcurrentReader:
     reader: RangeReader
     threads: int
     clock: Clock
+    budget: ByteBudget
     _waiting: queue.SimpleQueue[RangeGroup] = field(factory=queue.SimpleQueue, init=False)
-    _read: queue.Queue[tuple[ShardRange, Page] | _Failed | _Done] = field(init=False)
+    _read: queue.Queue[_Read | _Failed | _Done] = field(init=False)
     _stopped: threading.Event = field(factory=threading.Event, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
 
@@ -106,7 +128,7 @@ class ConcurrentReader:
         """Start the threads, one per group at most."""
         count = min(self.threads, len(self.groups))
         if count:
-            self._threads = start_threads(self._work, "kinesis-read", count, THREAD_BYTES)
+            self._threads = start_threads(self._work, "kinesis-read", count)
 
     def pages(self) -> Iterator[tuple[ShardRange, Page]]:
         """Yield the pages of all groups; raise the first error of any thread."""
@@ -118,26 +140,37 @@ class ConcurrentReader:
             if isinstance(item, _Done):
                 left -= 1
             else:
-                yield item
+                share, found = item.share, [(item.range, item.page)]
+                del item
+                yield found.pop()
+                share.release()
 
     def stop(self) -> None:
         """Stop each thread after its current page. The threads are daemons, so no caller waits for a slow server."""
         if sys.is_finalizing():
             return  # they have ended, perhaps with a lock of the queue
         self._stopped.set()
+        self.budget.close()
         while not self._read.empty():
             self._read.get_nowait()
 
     def _work(self) -> None:
+        at_once = min(self.threads, len(self.groups))
+        share = self.budget.share(self.budget.limit_bytes // (IN_FLIGHT * at_once), _PATIENCE_S)
         try:
-            with closing(self._pages_of_waiting()) as pages:
+            with receiving(share), closing(self._pages_of_waiting()) as pages:
                 for shard_range, page in pages:
-                    if not self._put((shard_range, page)):
+                    item = _Read(shard_range, page, share.hand_over(page.body_bytes))
+                    del page
+                    if not self._put(item):
                         return
+                    del item  # it would stay in memory while the next page is read
         except BaseException as error:  # noqa: BLE001 # `pages` raises it in the caller's thread
             self._put(_Failed(error))
         else:
             self._put(_Done())
+        finally:
+            share.release()
 
     def _pages_of_waiting(self) -> Generator[tuple[ShardRange, Page], None, None]:
         clock = StoppableClock(self.clock, self._stopped.is_set, _StoppedError)
@@ -150,8 +183,9 @@ class ConcurrentReader:
                 with closing(self.reader.read(shard_range, clock)) as pages:
                     for page in pages:
                         yield shard_range, page
+                        del page
 
-    def _put(self, item: tuple[ShardRange, Page] | _Failed | _Done) -> bool:
+    def _put(self, item: _Read | _Failed | _Done) -> bool:
         """Wait for room in the queue and put *item* there. Return False when the caller has stopped reading."""
         while not self._stopped.is_set():
             try:

@@ -65,8 +65,10 @@ class PollingRangeReader:
             progress.take(page)
             is_moving = check.verify(progress)
             cursor = look.rest if is_moving and look.rest else Cursor(progress.next_cut)
+            del look
             if page.records:
                 yield page
+            del page  # it would stay in memory while the next page is read
 
     def _calls(self, shard_range: ShardRange, clock: Clock, counts: CallCounts) -> ShardCalls:
         return ShardCalls(

@@ -32,6 +32,7 @@ def _count(
             records += len(page.records)
             size_bytes += data_bytes(page.records)
             yield page
+            del page  # it would stay in memory while the next page is read
     log.debug(
         "shard.read",
         stream=progress.range.stream,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import field, frozen, validators
 
 from kinesis_core.aws import FanOutTransport
 from kinesis_core.errors import OptionError
@@ -13,6 +13,8 @@ from kinesis_core.model import MAX_PAGE_RECORDS, SHARD_RATE_BYTES, fault_of_tags
 
 UNKNOWN_RECORD_BYTES = 50 * 1024
 """What a record is taken to have before the first one is known: as many as an aggregate of the Kinesis Producer Library."""
+
+MAX_BUFFERED_BYTES = 128 * 1024 * 1024
 
 
 @frozen
@@ -29,6 +31,11 @@ class ReadSettings:
     """About how many bytes of data a call returns at most. The records of the call before show how many records to request."""
     threads: int = 16
     """How many groups of related shards are read at once. 16 use one core fully if a call takes 20 ms."""
+    max_buffered_bytes: int = field(default=MAX_BUFFERED_BYTES, validator=validators.ge(1))
+    """
+    Maximum bytes in memory of one reader: responses that are received, pages that wait, and the page that is processed. A response
+    counts twice until it is decoded. If it is less than one response, one response at a time is read.
+    """
     fail_on_data_loss: bool = True
     """
     Whether reading a batch raises a `DataLossError` if its records have expired. If false, the loss is logged, and the batch has the

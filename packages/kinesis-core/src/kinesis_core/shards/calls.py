@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kinesis_core.aws import ReadRateLimiter, StreamApi, log_renewal, log_retry
+from kinesis_core.budget import NoRoomError, release, reserve
 from kinesis_core.clock import Clock
 from kinesis_core.errors import IteratorExpiredError, ServiceError, ThrottledError
 from kinesis_core.model import After, Cut, Page, Record, data_bytes, drop_before
@@ -119,6 +120,8 @@ class ShardCalls:
     """Called before an iterator is renewed: the old one may be of a stream that was deleted since."""
     counts: CallCounts = field(factory=CallCounts)
     throttled: Throttled = field(init=False)
+    _body_bytes: int | None = field(default=None, init=False)
+    """What the next response is expected to have: as much as the last one."""
 
     def __attrs_post_init__(self) -> None:
         self.throttled = Throttled(self.stream, self.shard_id)
@@ -158,6 +161,7 @@ class ShardCalls:
         has_expired = False
         while True:
             clock.sleep(limiter.wait_s(clock.now_s()))
+            reserve(self._body_bytes)
             limiter.spend(clock.now_s())
             try:
                 if iterator is None:
@@ -168,6 +172,9 @@ class ShardCalls:
                         log_renewal(self.stream, self.shard_id, cursor.cut)
                 self.counts.calls += 1
                 page = self.api.get_records(iterator, limit, with_data, self.shard_id)
+            except NoRoomError as error:
+                release()
+                self._body_bytes = error.body_bytes
             except IteratorExpiredError as error:
                 if has_expired:
                     refusal = ThrottledError(
@@ -177,11 +184,16 @@ class ShardCalls:
                 else:
                     self.on_expired()
                     self._log_retry("GetRecords", error, 1)
+                release()
                 iterator, has_expired = None, True
             except ThrottledError as error:
+                release()  # the wait may be long, and others could use the bytes
                 call = "GetShardIterator" if iterator is None else "GetRecords"
                 self._back_off(call, error, is_waited_out=self.crosses_gaps and cursor.gap != NO_GAP)
             else:
+                self._body_bytes = page.body_bytes
+                if not page.records:
+                    release()
                 at = cursor if iterator is cursor.iterator else replace(cursor, iterator=iterator)
                 return self._look(at, page, limit)
 

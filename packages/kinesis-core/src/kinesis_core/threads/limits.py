@@ -45,6 +45,12 @@ class ProcessLimits:
             most = min(most, self.tasks_left // _PART_OF_TASKS)
         return max(1, most)
 
+    def affordable_bytes(self, wanted: int) -> int:
+        """Return how many bytes to buffer if *wanted* are useful: at most a half of the address space that is left. At least 1."""
+        if self.address_space_bytes is None:
+            return wanted
+        return max(1, min(wanted, (self.address_space_bytes - self.used_bytes) // 2))
+
     def no_thread(self) -> ProcessLimitError:
         """Return the error for a process that can start no thread at all."""
         limit = self._limit_of_threads()

@@ -84,7 +84,7 @@ def try_to_start(start: Callable[[], object], limits: ProcessLimits | None = Non
 @contextmanager
 def _sparing_memory() -> Iterator[None]:
     """Let the threads that are started in this context have small stacks, and share arenas."""
-    _share_arenas()
+    share_arenas()
     with _starting:
         before = threading.stack_size(STACK_BYTES)
         try:
@@ -94,8 +94,14 @@ def _sparing_memory() -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def _share_arenas() -> None:
-    """Let the threads of this process share its arena, if its C library is glibc."""
+def share_arenas() -> None:
+    """
+    Let the threads of this process share its arena, if its C library is glibc.
+
+    Each of 16 threads keeps up to 28 MiB of freed memory in an arena of its own: twice the largest response. It costs
+    no time: what these threads do in Python, one of them does at a time. It has an effect on threads that start later, and applies to
+    the whole process. So call it only in processes that are there for one task of ours.
+    """
     with suppress(ImportError, OSError, AttributeError):
         import ctypes
 

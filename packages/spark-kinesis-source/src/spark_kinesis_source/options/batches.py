@@ -226,6 +226,17 @@ MAX_FETCH_RATE = HOW_MUCH.option(
     parser=rate(),
     default=_READ.max_fetch_rate_bytes,
 )
+MAX_BUFFERED_BYTES = HOW_MUCH.option(
+    name="maxBufferedBytes",
+    meaning=(
+        "The maximum number of bytes of records that a task has in memory: responses that it receives, pages that wait, and the page "
+        "that Spark processes. A response counts twice until it is decoded. Calls wait until there is room for their responses. One "
+        "response is always read, however large it is (at most 16 MiB). The memory of the whole worker is on the page "
+        "[Size and tune](../howto/size-and-tune.md#memory)."
+    ),
+    parser=byte_size(),
+    default=_READ.max_buffered_bytes,
+)
 DEAGGREGATE = HOW_MUCH.option(
     name="deaggregate",
     meaning=(

@@ -129,6 +129,7 @@ class SourceOptions:
                 values[batches.MAX_RECORDS_PER_FETCH],
                 min_fetch_period_s,
                 values[batches.MAX_FETCH_RATE],
+                max_buffered_bytes=values[batches.MAX_BUFFERED_BYTES],
                 fail_on_data_loss=values[positions.FAIL_ON_DATA_LOSS],
             ),
             deaggregate=values[batches.DEAGGREGATE],

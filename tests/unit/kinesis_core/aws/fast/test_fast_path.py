@@ -17,6 +17,7 @@ from kinesis_core.aws import RetryPolicy
 from kinesis_core.aws.client import BotoStreamApi
 from kinesis_core.aws.fast.fast_path import FastPath, install_raw_bodies
 from kinesis_core.aws.transport import Transport
+from kinesis_core.budget import IN_FLIGHT, LARGEST_BODY, ByteBudget, receiving
 from kinesis_core.errors import ServiceError
 from kinesis_core.model import PutEntry, TrimHorizon
 from support.canned import Canned, header
@@ -115,6 +116,19 @@ def test_botocore_makes_every_call_if_it_is_chosen(
         "transport.chosen transport=botocore endpoint=https://kinesis.eu-west-1.amazonaws.com",
         "transport.chosen transport=direct endpoint=https://kinesis.eu-west-1.amazonaws.com",
     ]
+
+
+def test_the_client_needs_room_for_the_largest_page(world: World) -> None:
+    """botocore reads a body whole, of whatever length. So GetRecords by the client needs room for the largest page, and no other call does."""
+    api, budget = world.open(), ByteBudget(10 * LARGEST_BODY)
+    share = budget.share()
+    with receiving(share):
+        for action, (ask, good) in CALLS.items():
+            for size_bytes in (LARGEST_BODY if action == "GetRecords" else 0, 0):
+                world.canned.response(good)
+                ask(api)
+                assert share.size_bytes == IN_FLIGHT * size_bytes
+                share.release()
 
 
 def test_streams_and_actions_have_requests_of_their_own(world: World) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kinesis_core.aws.fast.http_response import receive
+from kinesis_core.budget import IN_FLIGHT, LARGEST_BODY, ByteBudget, NoRoomError, receiving
 
 OK = b"HTTP/1.1 200 OK\r\n"
 TWO = b"Content-Length: 2\r\n"
@@ -141,3 +142,34 @@ def test_chunk_sizes_that_are_valid(size: bytes) -> None:
     """Chunk extensions are ignored, and sizes may have leading zeros: 7.1."""
     response = receive(Text(OK + CHUNKED + b"\r\n" + size + b"{}\r\n0\r\nTrailer: x\r\n\r\n"))
     assert (bytes(response.body), response.is_last) == (b"{}", False)
+
+
+LARGE = 1_000_000
+LARGE_ONES = {
+    "length": (OK + b"Content-Length: %d\r\n\r\n" % LARGE + bytes(LARGE), LARGE),
+    "chunks": (OK + CHUNKED + b"\r\n%x\r\n" % LARGE + bytes(LARGE) + b"\r\n0\r\n\r\n", LARGE),
+    "up to the end": (OK + b"\r\n" + bytes(LARGE), LARGEST_BODY),
+}
+
+
+@pytest.mark.parametrize("framing", LARGE_ONES)
+def test_a_large_body_counts_before_it_is_received(framing: str) -> None:
+    """A body is received once there is room for it in the budget of its thread, and not before."""
+    text, size_bytes = LARGE_ONES[framing]
+    budget = ByteBudget(100 * LARGE)
+    with receiving(budget.share()):
+        assert len(receive(Text(text)).body) == LARGE
+    assert budget.used_bytes == IN_FLIGHT * size_bytes
+    full, socket = ByteBudget(LARGE), Text(text)
+    full.share().reserve(1)
+    with receiving(full.share(patience_s=0)), pytest.raises(NoRoomError):
+        receive(socket)
+    assert socket.file.tell() < LARGE
+
+
+def test_a_small_body_does_not_wait() -> None:
+    """A body that comes with its head, or about so, is not worth a wait."""
+    budget = ByteBudget(1)
+    budget.share().reserve(1)
+    with receiving(budget.share(patience_s=0)):
+        assert receive(Text(OK + TWO + END)).body == b"{}"

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from attrs import define
 
 from kinesis_core.aws.transport import HttpResponse
+from kinesis_core.budget import LARGEST_BODY, admit
 
 Received = TypeVar("Received", bytes, int)
 
@@ -131,6 +132,8 @@ class _Reader:
             return started
         if count > _LARGEST_BODY:
             raise ValueError(f"the response has {count} bytes")
+        if count > _PIECE:
+            admit(count)
         body, filled = bytearray(count), len(started)
         body[:filled] = started
         room = memoryview(body)
@@ -144,6 +147,8 @@ class _Reader:
         while size := self._chunk_size():
             if len(body) + size > _LARGEST_BODY:
                 raise ValueError("the response is too large")
+            if len(body) + size > _PIECE:
+                admit(len(body) + size)
             body += self.take(size)
             if self.take(2) != b"\r\n":
                 raise ValueError("a chunk is longer than its size")
@@ -164,6 +169,7 @@ class _Reader:
 
     def rest(self) -> bytes:
         """Return everything up to the end of the connection."""
+        admit(LARGEST_BODY)
         body = bytearray(self.received)
         while piece := self.sock.recv(_PIECE):
             body += piece

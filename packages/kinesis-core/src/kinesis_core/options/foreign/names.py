@@ -21,7 +21,7 @@ SOURCE_NAMES = names_in(
     "maxBytesPerShard maxRecordsPerTrigger maxBytesPerBatch minRecordsPerTrigger maxTriggerDelay "
     "maxShardSkew shardsPerTask maxPartitions shardDiscoveryInterval planningThreads planBudget "
     "maxRecordsPerFetch minFetchPeriod quotaShare inlineRecords addIdleTimeBetweenReads "
-    "idleTimeBetweenReadsInMs maxFetchRate deaggregate consumerType consumerName consumerNamePrefix consumerARN "
+    "idleTimeBetweenReadsInMs maxFetchRate maxBufferedBytes deaggregate consumerType consumerName consumerNamePrefix consumerARN "
     "registeredConsumerId registeredConsumerIdType keepConsumer consumerTags subscribeTimeout "
     "subscribeRetries fanOutFallback fanOutTransport metadataCommitterType dynamodbTableName "
     "dynamodbEndpointUrl"

@@ -83,7 +83,8 @@ class StreamConsumer:
     ) -> Iterator[tuple[ShardRange, Page]]:
         """Yield the pages of all *groups* as `read_concurrently` does. *polling* reads what subscriptions cannot."""
         ranges = FanOutRangeReader(lambda _: self.subscriptions, polling, self.settings, polling.rng)
-        yield from read_concurrently(groups, ranges, polling.settings.threads, clock)
+        settings = polling.settings
+        yield from read_concurrently(groups, ranges, settings.threads, clock, settings.max_buffered_bytes)
         ranges.log_polled()
 
     def close(self) -> None:

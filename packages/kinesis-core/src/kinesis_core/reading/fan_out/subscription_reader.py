@@ -118,6 +118,7 @@ class SubscriptionReader:
             if page.records:
                 yield page
                 self._served_s = self.clock.now_s()  # the caller's time does not count as silence
+            del page  # it would stay in memory while the next event is received
             if self.progress.is_done or (self.progress.is_lost and not was_lost):
                 return
         if self._attempts:

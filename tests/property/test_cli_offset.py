@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 
 from hypothesis import given
 
-from kinesis_cli.saved_offsets import SavedOffset, show_saved
+from kinesis_cli.saved_offsets import SavedOffsets, show_saved
 from kinesis_core.model import Offset
 from property.test_offset_texts import offsets
 
@@ -17,7 +17,7 @@ from property.test_offset_texts import offsets
 def test_json_has_all_of_an_offset(offset: Offset) -> None:
     """It is one line of the form of version 1, and the same offset."""
     with redirect_stdout(io.StringIO()) as out:
-        show_saved([SavedOffset("a", offset)], as_json=True)
+        show_saved(SavedOffsets("a", [offset]), as_json=True)
     line, end = out.getvalue().split("\n")
     assert end == ""
     assert json.loads(line)["version"] == 1

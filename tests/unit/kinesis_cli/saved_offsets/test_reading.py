@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kinesis_cli.ending import CommandError, UsageError
-from kinesis_cli.saved_offsets import read_saved
+from kinesis_cli.saved_offsets import SavedOffsets, read_saved
 from kinesis_core.model import After, Offset, ShardOffset, StreamOffset
 
 HEAD = 'v1\n{"batchWatermarkMs":0}\n'
@@ -43,33 +43,32 @@ def checkpoint(tmp_path: Path) -> Path:
 )
 def test_a_checkpoint_directory(checkpoint: Path, batch: int | None, number: int, state: str) -> None:
     """The offset of the last planned batch is read, or that of the batch that is asked for."""
-    [found] = read_saved(str(checkpoint), batch)
-    assert (found.where, found.offset) == (f"{checkpoint}, batch {state}", offset(number))
+    assert read_saved(str(checkpoint), batch) == SavedOffsets(
+        f"{checkpoint}, batch {state}", [offset(number)]
+    )
 
 
 def test_a_checkpoint_directory_between_batches(checkpoint: Path) -> None:
     """Without a planned batch, it is the committed one."""
     (checkpoint / "offsets" / "8").unlink()
-    [found] = read_saved(str(checkpoint), None)
-    assert found.where.endswith("batch 7 (committed)")
+    assert read_saved(str(checkpoint), None).where.endswith("batch 7 (committed)")
 
 
 def test_several_sources(checkpoint: Path) -> None:
     """Each source of a query that reads Kinesis has an offset."""
     file = checkpoint / "offsets" / "8"
     file.write_text(f"{file.read_text()}\n{text_of(90)}")
-    assert [found.offset for found in read_saved(str(checkpoint), None)] == [offset(80), offset(90)]
+    assert read_saved(str(checkpoint), None).offsets == [offset(80), offset(90)]
 
 
 def test_texts(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An offset is also in a file of the offset log, in a file of JSON on several lines, in a text, and in the standard input."""
     file = checkpoint / "offset.json"
     file.write_text(json.dumps(offset(50).to_json(), indent=2))
-    monkeypatch.setattr("sys.stdin", io.StringIO(text_of(40)))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text_of(40).encode())))
     sources = {str(checkpoint / "offsets" / "7"): 70, str(file): 50, "-": 40, f" {text_of(30)}": 30}
     for source, number in sources.items():
-        [found] = read_saved(source, None)
-        assert found.offset == offset(number)
+        assert read_saved(source, None).offsets == [offset(number)]
         if source != "-":
             with pytest.raises(UsageError, match="--batch names a batch of a checkpoint"):
                 read_saved(source, 7)
@@ -103,21 +102,19 @@ def test_a_batch_that_is_gone(checkpoint: Path) -> None:
 
 
 def test_a_choice() -> None:
-    """One stream is chosen by its name, and shards by their ids or numbers. A stream without these shards is left out."""
-    text = json.dumps(
-        {
-            "version": 1,
-            "streams": {**offset(1, "a", "b").to_json()["streams"], "c": {"created": 1, "shards": {}}},
-        }
-    )
-    [saved] = read_saved(text, None)
+    """One stream is chosen by its name, and shards by their ids or numbers. What has none of them is left out."""
+    empty = StreamOffset(1)
+    saved = SavedOffsets("cp", [Offset({**offset(1, "a", "b").streams, "c": empty}), offset(2, "d")])
     assert saved.only(None, ()) == saved
-    assert saved.only("a", ()).offset == offset(1, "a")
-    chosen = saved.only(None, ("0", "shardId-000000000002")).offset.streams
-    assert {name: [*stream.shards] for name, stream in chosen.items()} == {
-        name: ["shardId-000000000000", "shardId-000000000002"] for name in ("a", "b")
-    }
-    with pytest.raises(UsageError, match=r"^The text has no stream d\. It has: a, b, c\.$"):
-        saved.only("d", ())
-    with pytest.raises(UsageError, match=r"^The text has no shard shardId-000000000009\.$"):
+    assert saved.only("a", ()).offsets == [offset(1, "a")]
+    assert saved.only("d", ()).offsets == [offset(2, "d")]
+    shards = [
+        {name: [*found.shards] for name, found in each.streams.items()}
+        for each in saved.only(None, ("0", "shardId-000000000002")).offsets
+    ]
+    chosen = ["shardId-000000000000", "shardId-000000000002"]
+    assert shards == [{"a": chosen, "b": chosen}, {"d": chosen}]
+    with pytest.raises(UsageError, match=r"^cp has no stream e\. It has: a, b, c, d\.$"):
+        saved.only("e", ())
+    with pytest.raises(UsageError, match=r"^cp has no shard shardId-000000000009\.$"):
         saved.only("a", ("0", "9"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kinesis_cli.saved_offsets import SavedOffset, show_saved
+from kinesis_cli.saved_offsets import SavedOffsets, show_saved
 from kinesis_core.model import Offset
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "offsets"
@@ -28,20 +28,21 @@ shardId-000000000006  TRIM_HORIZON                          -                   
 """
 
 
-def saved(name: str) -> SavedOffset:
-    return SavedOffset("a", Offset.from_json(json.loads((GOLDEN / f"{name}.json").read_text())))
+def saved(*names: str) -> SavedOffsets:
+    texts = [(GOLDEN / f"{name}.json").read_text() for name in names]
+    return SavedOffsets("a", [Offset.from_json(json.loads(text)) for text in texts])
 
 
 @pytest.mark.parametrize("name", ["v1", "v2"])
 def test_tables(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each stream has a line and a table. Packed shards look like others."""
-    show_saved([saved(name)], as_json=False)
+    show_saved(saved(name), as_json=False)
     assert capsys.readouterr().out == TEXT
 
 
 def test_retention_and_skips(capsys: pytest.CaptureFixture[str]) -> None:
     """The retention, times at which a shard was empty, and user records that are left out are shown where there are any."""
-    show_saved([saved("v2-retention"), saved("v2-half-read")], as_json=False)
+    show_saved(saved("v2-retention", "v2-half-read"), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "a: orders, 4 shards, created 2026-05-28 20:26:40 UTC, retention 24 h"
     empty, half_read, carried = (re.split("  +", lines[index])[1:] for index in (3, 9, 10))

@@ -38,4 +38,4 @@ def offset(
     """
     from kinesis_cli.saved_offsets import read_saved, show_saved
 
-    show_saved([each.only(stream, shard) for each in read_saved(offset, batch)], as_json=output == "json")
+    show_saved(read_saved(offset, batch).only(stream, shard), as_json=output == "json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,51 +23,54 @@ from kinesis_cli.file_errors import reading
 from kinesis_cli.shard_ids import full_shard_id
 
 if TYPE_CHECKING:
-    from kinesis_core.model import Offset, StreamOffset
+    from kinesis_core.model import Offset, ShardOffset
 
 _STDIN = "-"
 
 
 @frozen
-class SavedOffset:
-    """One offset, and where it was found."""
+class SavedOffsets:
+    """The offsets of one batch, one for each source of the query that is ours, and where they were found. Or one offset."""
 
     where: str
-    offset: Offset
+    offsets: Sequence[Offset]
 
-    def only(self, stream: str | None, shards: Collection[str]) -> SavedOffset:
+    def only(self, stream: str | None, shards: Collection[str]) -> SavedOffsets:
         """
-        Return it with this stream only, and with these shards only, which are named by their ids or numbers.
+        Return them with this stream only, and with these shards only, which are named by their ids or numbers.
 
         Raises:
-            UsageError: It has no such stream, or no such shard.
+            UsageError: They have no such stream, or no such shard.
         """
-        from kinesis_core.model import Offset
-
-        streams = self.offset.streams
-        if stream is not None:
-            if stream not in streams:
-                raise UsageError(
-                    f"{self.where} has no stream {stream}. It has: {', '.join(sorted(streams))}."
-                )
-            streams = {stream: streams[stream]}
-        if shards:
-            ids = set(map(full_shard_id, shards))
-            for shard_id in sorted(ids - {known for found in streams.values() for known in found.shards}):
-                raise UsageError(f"{self.where} has no shard {shard_id}.")
-            streams = {
-                name: _only_shards(found, ids) for name, found in streams.items() if ids & found.shards.keys()
-            }
-        return evolve(self, offset=Offset(streams))
+        names = {name for offset in self.offsets for name in offset.streams}
+        if stream is not None and stream not in names:
+            raise UsageError(f"{self.where} has no stream {stream}. It has: {', '.join(sorted(names))}.")
+        ids = set(map(full_shard_id, shards))
+        chosen = [_chosen(offset, stream, ids) for offset in self.offsets]
+        known = {
+            shard_id for offset in chosen for found in offset.streams.values() for shard_id in found.shards
+        }
+        for shard_id in sorted(ids - known):
+            raise UsageError(f"{self.where} has no shard {shard_id}.")
+        return evolve(self, offsets=[offset for offset in chosen if offset.streams])
 
 
-def _only_shards(stream: StreamOffset, ids: Collection[str]) -> StreamOffset:
-    return evolve(stream, shards={s: offset for s, offset in stream.shards.items() if s in ids})
+def _chosen(offset: Offset, stream: str | None, ids: Collection[str]) -> Offset:
+    """Return *offset* with the stream *stream*, unless that is None, and with the shards *ids*, unless there are none."""
+    streams = {name: found for name, found in offset.streams.items() if stream in (None, name)}
+    if ids:
+        streams = {name: evolve(found, shards=_pick(found.shards, ids)) for name, found in streams.items()}
+        streams = {name: found for name, found in streams.items() if found.shards}
+    return evolve(offset, streams=streams)
 
 
-def read_saved(source: str, batch: int | None) -> list[SavedOffset]:
+def _pick(shards: Mapping[str, ShardOffset], ids: Collection[str]) -> dict[str, ShardOffset]:
+    return {shard_id: shard for shard_id, shard in shards.items() if shard_id in ids}
+
+
+def read_saved(source: str, batch: int | None) -> SavedOffsets:
     """
-    Return the offsets of our source in *source*: one, or one for each of the sources of a query.
+    Return the offsets of our source in *source*.
 
     It is a checkpoint directory, of which the offset of *batch* is read, or else that of the last planned batch. Or it is a file,
     the text of an offset, or `-`. A file is JSON, or one of Spark's offset log.
@@ -92,7 +95,7 @@ def _text(source: str) -> str | None:
     """Return the text of one offset; None if *source* is a folder."""
     if source == _STDIN:
         with reading("The standard input"):
-            return sys.stdin.read()
+            return sys.stdin.buffer.read().decode(errors="replace")
     if source.lstrip().startswith("{"):
         return source
     if not Path(source).is_file():
@@ -101,7 +104,7 @@ def _text(source: str) -> str | None:
         return Path(source).read_text(encoding="utf-8", errors="replace")
 
 
-def _in_checkpoint(location: str, batch: int | None) -> list[SavedOffset]:
+def _in_checkpoint(location: str, batch: int | None) -> SavedOffsets:
     folder = open_folder(location)
     batches, current = batches_in(folder)
     newest = current if batches.planned is None else batches.planned
@@ -115,13 +118,13 @@ def _in_checkpoint(location: str, batch: int | None) -> list[SavedOffset]:
     return _parsed(where, [offset for _, offset in offsets_of(folder, chosen).sources])
 
 
-def _parsed(where: str, texts: list[str]) -> list[SavedOffset]:
+def _parsed(where: str, texts: Sequence[str]) -> SavedOffsets:
     """Return the offsets in *texts*. Those of other sources are left out."""
     documents = [parse_offset(text) for text in texts]
-    found = [SavedOffset(where, _offset(where, document)) for document in documents if is_ours(document)]
+    found = [_offset(where, document) for document in documents if is_ours(document)]
     if not found:
         raise CommandError(f"{where} has no offset of a Kinesis source of this project.")
-    return found
+    return SavedOffsets(where, found)
 
 
 def _offset(where: str, document: Any) -> Offset:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kinesis_cli.output import WholeTable, new_table, show, show_json, show_number, show_position
-from kinesis_cli.saved_offsets.reading import SavedOffset
+from kinesis_cli.saved_offsets.reading import SavedOffsets
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -16,17 +15,17 @@ if TYPE_CHECKING:
     from kinesis_core.model import ShardOffset, StreamOffset
 
 
-def show_saved(found: Iterable[SavedOffset], *, as_json: bool) -> None:
-    """Write *found* to the standard output."""
+def show_saved(saved: SavedOffsets, *, as_json: bool) -> None:
+    """Write *saved* to the standard output."""
     if as_json:
-        for saved in found:
-            show_json(saved.offset.to_json(max_shards=math.inf))
+        for offset in saved.offsets:
+            show_json(offset.to_json(max_shards=math.inf))
         return
     from rich.text import Text
 
     blocks: list[RenderableType] = []
-    for saved in found:
-        for name, stream in sorted(saved.offset.streams.items()):
+    for offset in saved.offsets:
+        for name, stream in sorted(offset.streams.items()):
             heading = Text(f"{saved.where}: {name}, {_facts(stream)}")
             blocks += [*([""] if blocks else []), heading, WholeTable(_table(stream))]
     show(*blocks)

@@ -52,7 +52,19 @@ MAY_IMPORT = {
     "leases": {*BASE, "model", "aws", "shards"},
     "options": {*BASE, "model", "aws"},
     "batch": {"errors", "model", "reading"},
-    "stream": {*BASE, "model", "aws", "shards", "planning", "reading", "options", "batch", "leases"},
+    "follow": {"batch", "clock", "errors", "model"},
+    "stream": {
+        *BASE,
+        "model",
+        "aws",
+        "shards",
+        "planning",
+        "reading",
+        "options",
+        "batch",
+        "follow",
+        "leases",
+    },
     "polars": {"model", "planning", "reading", "stream"},
 }
 """Rooms of the core, each with those that it may import. The package's own `__init__` may import all of them."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UnavailableError as UnavailableError,
         WireFormatError as WireFormatError,
     )
+    from kinesis_core.follow import Follow as Follow
     from kinesis_core.model import (
         After as After,
         At as At,
@@ -79,6 +80,7 @@ lazy_names(
             "StreamRecreatedError TableLayoutError TableNotFoundError ThrottledError UnavailableError "
             "WireFormatError"
         ),
+        "kinesis_core.follow": "Follow",
         "kinesis_core.model": (
             "After At AtTimestamp Cut EndingPosition ForeignCheckpoint KclApplication Latest "
             "ListedShard PerShard PerStream ShardEnd StartingPosition TrimHorizon"

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _COLUMN_NAMES = tuple(column.name for column in DEFAULT_COLUMNS)
 Pages = Iterator[tuple[ShardRange, Page]]
+ReadGroups = Callable[[Sequence[RangeGroup], bool, float], Pages]
+"""Reads groups: with the records' data or without, and with about so many bytes a page."""
 
 MERGED_RANGES = 128
 """The most shards of a batch that are merged by arrival time: each of them has a thread and a few pages in memory."""
@@ -161,8 +163,7 @@ class Batch(ArrowForms):
     offset: dict[str, Any]
     _name: str
     _groups: Sequence[RangeGroup]
-    _read: Callable[[Sequence[RangeGroup], bool, float], Pages]
-    """Reads groups: with the records' data or without, and with about this many bytes a page."""
+    _read: ReadGroups
     _list: Callable[[], Listing]
     _ends_ms: int | None = None
     """The latest time among the ends of the shards; None when no time is known."""

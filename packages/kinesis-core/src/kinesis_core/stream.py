@@ -9,7 +9,7 @@ Kinesis for plain Python: open a stream, list its shards, read it between two po
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from kinesis_core.aws import Connection, StreamApi, WireFormat, stream_client
 from kinesis_core.batch import Batch, Pages
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OptionError
+from kinesis_core.follow import Follow, Following, FollowLimits, Planned, make_batch
 from kinesis_core.model import (
     AtTimestamp,
     EndingPosition,
@@ -35,7 +36,7 @@ from kinesis_core.model import (
     with_children,
 )
 from kinesis_core.options import BadValueError, Parser, ending_position, starting_position
-from kinesis_core.planning import Planner, PlanSettings, Wanted, log_planned
+from kinesis_core.planning import Limits, Planner, PlanSettings, Wanted, log_planned
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings, read_concurrently
 from kinesis_core.shards import certain_from_ms
 from kinesis_credentials import CredentialSpec
@@ -78,6 +79,7 @@ class Stream:
     _consumer: StreamConsumer | None = None
     _open_table: OpenTable | None = None
     _connection: Connection | None = None
+    _plan_threads: int = _THREADS
 
     def __reduce__(self) -> tuple[Callable[..., Stream], tuple[object, ...]]:
         held = self._consumer
@@ -218,8 +220,75 @@ class Stream:
         """
         return self._read(start, end, Wanted())
 
+    def follow(
+        self,
+        start: Start = "LATEST",
+        until: AtTimestamp | None = None,
+        *,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        max_seconds: float | None = None,
+    ) -> Follow:
+        """
+        Yield one batch after the other from *start*, and wait while there are no new records.
+
+            for batch in stream.follow("TRIM_HORIZON"):
+                for record in batch.records():
+                    print(record.data)
+
+        *start* is a position or a saved offset, as in `read`. With *until*, which may be in the future, `follow` ends once all records
+        that arrived before this time are in a batch. Without *until* and limits, `follow` never ends by itself.
+
+        To continue after a restart, save the `offset` of each batch after you have processed it, and pass the last one as *start*.
+        If no record arrives for hours, `follow` yields an empty batch. Save its offset too. The records of a child shard come in a
+        later batch than the records of its parents.
+
+        What it returns is also a stream of Arrow record batches: see `Follow`.
+
+        These limits end it at the first one that is reached. None of them is exceeded. `Follow.offset` is then where the next `follow`
+        continues: no record is left out, and none comes twice.
+
+        *max_records*: the number of records of the stream in all batches together. An aggregate counts as one record, and is not divided.
+        *max_bytes*: the bytes of their data, as they are in the stream. The first record is delivered even if it has more.
+        *max_seconds*: records that are read later than this after the first batch was asked for are not delivered. The clock is that of
+        this machine. A call that is being made at that time is awaited.
+
+        With a limit, records are read before their batch is yielded, and the batch holds them in memory: up to 26 MiB of data. It
+        can end inside a batch that was planned.
+
+        Raises:
+            OptionError: A limit is 0 or less, or *start* is wrong as in `read`.
+            OffsetError, DataLossError, ServiceError: As in `read`. All but those of the limits are raised when a batch is asked for.
+        """
+        limits = FollowLimits(max_records, max_bytes, max_seconds)
+        batch_limits = self._plan_settings.batch_limits.within(Limits(max_records, max_bytes))
+        settings = evolve(self._plan_settings, batch_limits=batch_limits)
+        plans = partial(self._plans, start, until, settings)
+        return Follow(Following(self.name, limits, plans, self._pages, self._listing, self._clock))
+
+    def _plans(
+        self, start: Start, until: AtTimestamp | None, settings: PlanSettings
+    ) -> Generator[Planned, None, None]:
+        """Yield where reading starts, then each batch, and what is no batch because nothing is new."""
+        planner = self._planner(settings)
+        try:
+            started = self._begin(planner, start)
+            yield Planned(started, started)
+            while until is None or self._api.now_ms() < until.epoch_ms:
+                ended = planner.next_offset(started)
+                log_planned(started, ended, planner)
+                groups = () if ended is started else planner.range_groups(started, ended)
+                yield Planned(started, ended, groups)
+                started = ended
+        finally:
+            planner.close()
+        yield self._plan(started.to_json(), until, Wanted())
+
     def _read(self, start: Start, end: str | EndingPosition, wanted: Wanted) -> Batch:
         """Return a batch with all *wanted* records from *start* to *end*, and as few others as positions can leave out."""
+        return self._batch(self._plan(start, end, wanted))
+
+    def _plan(self, start: Start, end: str | EndingPosition, wanted: Wanted) -> Planned:
         ending = _parsed(end, ending_position(self._api.now_ms), Setting.END)
         starting: Any = start if isinstance(start, Mapping) else self._start(start)
         if not isinstance(starting, Mapping):
@@ -232,45 +301,14 @@ class Stream:
             is_as_given = (begin, until) == (starting, ending) and not isinstance(starting, Mapping)
             started = self._begin(planner, begin)
             ended = planner.end_offset(started, until, starting if is_as_given else None)
-            batch = self._batch(planner, started, ended)
+            groups = planner.range_groups(started, ended)
         finally:
             planner.close()
-        return evolve(batch, groups=wanted.groups(batch._groups, {self._given_name: self.name}))
-
-    def follow(self, start: Start = "LATEST", until: AtTimestamp | None = None) -> Iterator[Batch]:
-        """
-        Yield one batch after the other from *start*, and wait while there are no new records.
-
-            for batch in stream.follow("TRIM_HORIZON"):
-                for record in batch.records():
-                    print(record.data)
-
-        *start* is a position or a saved offset, as in `read`. With *until*, which may be in the future, `follow` ends once all records
-        that arrived before this time are in a batch. Without *until*, `follow` never ends by itself.
-
-        To continue after a restart, save the `offset` of each batch after you have processed it, and pass the last one as *start*.
-        If no record arrives for hours, `follow` yields an empty batch. Save its offset too. The records of a child shard come in a
-        later batch than the records of its parents.
-
-        Raises:
-            OptionError, OffsetError, DataLossError, ServiceError: As in `read`.
-        """
-        planner = self._planner(self._plan_settings)
-        started = self._begin(planner, start)
-        try:
-            while until is None or self._api.now_ms() < until.epoch_ms:
-                ended = planner.next_offset(started)
-                log_planned(started, ended, planner)
-                if ended is not started:
-                    yield self._batch(planner, started, ended)
-                started = ended
-        finally:
-            planner.close()
-        yield self.read(started.to_json(), until)
+        return Planned(started, ended, wanted.groups(groups, {self._given_name: self.name}))
 
     def _planner(self, settings: PlanSettings) -> Planner:
         apis = {self._given_name: self._api}
-        return Planner(apis, settings, threads=_THREADS, clock=self._clock)
+        return Planner(apis, settings, threads=self._plan_threads, clock=self._clock)
 
     def _begin(self, planner: Planner, start: Start) -> Offset:
         if isinstance(start, Mapping):
@@ -287,11 +325,8 @@ class Stream:
 
         return resume_from_applications(position, {self._given_name: self._api}, self._open_table)
 
-    def _batch(self, planner: Planner, start: Offset, end: Offset) -> Batch:
-        groups = planner.range_groups(start, end)
-        times = [shard.arrived_ms for part in end.streams.values() for shard in part.shards.values()]
-        ends_ms = max((ms for ms in times if ms), default=None)
-        return Batch(end.to_json(), self.name, groups, self._pages, self._listing, ends_ms)
+    def _batch(self, planned: Planned) -> Batch:
+        return make_batch(self.name, planned.end, planned.groups, self._pages, self._listing)
 
     def _listing(self) -> Listing:
         return by_id(self._api.list_shards())

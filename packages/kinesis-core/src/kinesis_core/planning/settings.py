@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 SHARD_BYTES_PER_MS = 1024 * 1024 / 1000
 """A shard takes in at most 1 MiB and 1,000 records a second: 1,049 bytes and one record a millisecond."""
@@ -36,6 +36,14 @@ class Limits:
         """Return whether a batch within the *other* limits is within these, too."""
         return _allows(self.max_records, other.max_records) and _allows(self.max_bytes, other.max_bytes)
 
+    def within(self, other: Limits) -> Limits:
+        """Return the tighter one of each limit."""
+        return evolve(
+            self,
+            max_records=_tighter(self.max_records, other.max_records),
+            max_bytes=_tighter(self.max_bytes, other.max_bytes),
+        )
+
     def are_used_up(self, records: float, size_bytes: float) -> bool:
         """Return whether these limits may have ended a batch of this size."""
         by_records = self.max_records is not None and records >= USED_UP * self.max_records
@@ -44,6 +52,10 @@ class Limits:
 
 def _allows(most: int | None, other: int | None) -> bool:
     return most is None or (other is not None and other <= most)
+
+
+def _tighter(one: int | None, other: int | None) -> int | None:
+    return min((most for most in (one, other) if most is not None), default=None)
 
 
 @frozen

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from attrs import define, field
 
-from kinesis_core import AtTimestamp, DataLossError, OptionError, PlanSettings, ReadSettings, Stream
+from kinesis_core import AtTimestamp, DataLossError, Limits, OptionError, PlanSettings, ReadSettings, Stream
 from kinesis_core.follow import Follow, HeldPages
 from kinesis_core.model import After, At, Cut, Page, RangeGroup, Record, ShardRange
 from support.aggregates import aggregate
@@ -128,6 +128,25 @@ def test_time_ends_it_inside_a_plan() -> None:
     assert 10 <= len(found) < 1000
     second = stream.follow(first.offset or {}, max_seconds=15)
     assert as_batches(second)[0] == b"1010"
+
+
+@pytest.mark.parametrize("limits", [{"max_records": 20}, {"max_bytes": 80}])
+def test_a_limit_is_divided_among_the_shards(limits: dict[str, Any]) -> None:
+    """The plan knows of the limit: each shard has a part of it."""
+    fake = empty_stream(2)
+    numbered(fake, 500), numbered(fake, 500, B)
+    follow = stream_of(fake).follow("TRIM_HORIZON", **limits)
+    shards = [record.shard_id for batch in follow for record in batch.records()]
+    assert min(shards.count(A), shards.count(B)) >= 5
+
+
+def test_the_limits_of_a_batch_remain() -> None:
+    """A follow with a larger limit of its own plans batches within those of the stream."""
+    fake = numbered(empty_stream(), 60)
+    settings = PlanSettings(batch_limits=Limits(max_records=5))
+    stream = Stream("orders", "eu-west-1", "orders", fake, settings, ReadSettings(threads=1), fake.clock)
+    batches = list(stream.follow("TRIM_HORIZON", max_records=20))
+    assert [len(list(batch.records())) for batch in batches] == [5, 5, 5, 5]
 
 
 def test_its_batches_are_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 """
-Runs benchmarks and writes their results into their sections of docs/benchmarks.md.
+Runs benchmarks and writes their results into their sections of docs/benchmarks.md, or of another page in `PAGES`.
 
     python -m docs.generate_benchmarks               all of them
     python -m docs.generate_benchmarks call latency  only bench_call and bench_latency; the other sections stay
@@ -21,11 +21,12 @@ from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-from docs.drawing import draw
 from docs.sections import write_section
 from tests.bench.harness import Finding, Note, Plot, Row, readable, rows_of, show
 
 PAGE = Path(__file__).parent / "benchmarks.md"
+PAGES = {"ten_thousand_shards": PAGE.parent / "howto" / "ten-thousand-shards.md"}
+"""The pages of benchmarks that are not on `PAGE`."""
 BENCHMARKS = Path(__file__).parents[1] / "tests" / "bench"
 LIBRARIES = ("pyspark", "pyarrow", "boto3", "aws-kinesis-agg")
 
@@ -68,6 +69,8 @@ def describe_machine() -> str:
 def _describe(found: Finding) -> str:
     match found:
         case Plot():
+            from docs.drawing import draw  # matplotlib would count in the memory of each benchmark's process
+
             return f"![{found.title}]({draw(found).relative_to(PAGE.parent)})"
         case Note():
             return found.text.strip()
@@ -103,7 +106,7 @@ def main(wanted: Sequence[str]) -> int:
         sys.stdout.write(f"bench_{name} ...\n")
         findings = run(name)
         show(findings)
-        write_section(PAGE, name, render(findings))
+        write_section(PAGES.get(name, PAGE), name, render(findings))
         rows += rows_of(findings)
     return int(not all(row.met for row in rows))
 

@@ -60,9 +60,9 @@ class Round:
 def run() -> list[Finding]:
     """Return the rows by number of shards, and a plot of what a batch waits and of when each shard was planned."""
     with trusted_certificate() as tls:
-        budgeted = {n: in_own_process(_measure, tls, n, BUDGETED, THREADS) for n in SHARDS}
-        whole = {n: in_own_process(_measure, tls, n, WHOLE, THREADS) for n in SHARDS}
-        wide = in_own_process(_measure, tls, SHARDS[-1], BUDGETED, MANY_THREADS)
+        budgeted = {n: in_own_process(measure, tls, n, BUDGETED, THREADS) for n in SHARDS}
+        whole = {n: in_own_process(measure, tls, n, WHOLE, THREADS) for n in SHARDS}
+        wide = in_own_process(measure, tls, SHARDS[-1], BUDGETED, MANY_THREADS)
     rows = [row for n in SHARDS for row in _rows(n, budgeted[n], whole[n])]
     return [*rows, *_wide_rows(wide, budgeted[SHARDS[-1]]), _plot(budgeted, whole)]
 
@@ -91,7 +91,7 @@ def _wide_rows(wide: Round, narrow: Round) -> Iterator[Row]:
         yield Row.cost(GROUP, f"{case}: {what}", metric, ours, theirs)
 
 
-def _measure(tls: TlsFiles, shards: int, settings: PlanSettings, threads: int) -> Round:
+def measure(tls: TlsFiles, shards: int, settings: PlanSettings, threads: int) -> Round:
     before_bytes = resident_bytes()
     with query_of(tls, shards, RECORDS_PER_S, settings, threads) as query:
         for _ in range(NEW_ROUNDS):

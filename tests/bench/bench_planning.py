@@ -58,8 +58,8 @@ class Cost:
 def run() -> list[Finding]:
     """Return the rows by number of shards, and a plot of CPU time and time."""
     with trusted_certificate() as tls:
-        busy = {shards: _cost(tls, shards, RECORDS_PER_S) for shards in SHARDS}
-        idle = {shards: _cost(tls, shards, ONE_RECORD_PER_S) for shards in SHARDS}
+        busy = {shards: cost(tls, shards, RECORDS_PER_S) for shards in SHARDS}
+        idle = {shards: cost(tls, shards, ONE_RECORD_PER_S) for shards in SHARDS}
         waited = _waited(tls)
     rows = [
         row
@@ -80,7 +80,7 @@ def _rows(shards: int, name: str, cost: Cost) -> Iterator[Row]:
     yield Row.cost(GROUP, f"{case}: time", "s a batch, vs. one of 2 s", cost.time_s, PERIOD_S)
 
 
-def _cost(tls: TlsFiles, shards: int, records_per_s: float) -> Cost:
+def cost(tls: TlsFiles, shards: int, records_per_s: float) -> Cost:
     with query_of(tls, shards, records_per_s) as query:
         plans = [query.batch() for _ in range(WARM_UP + (PLANS if shards <= MANY else 1))][WARM_UP:]
     return Cost(*(statistics.median(values) for values in zip(*plans, strict=True)))

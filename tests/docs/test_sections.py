@@ -16,7 +16,7 @@ REFERENCE = [
 ]
 PAGES = {
     name: (DOCS / name).read_text(encoding="utf-8")
-    for name in ("benchmarks.md", "reliability.md", *REFERENCE)
+    for name in ("benchmarks.md", "reliability.md", "howto/ten-thousand-shards.md", *REFERENCE)
 }
 SECTIONS = [
     (page, section) for page, text in PAGES.items() for section in re.findall(r"^<!-- (\w+) -->$", text, re.M)

@@ -249,7 +249,9 @@ def test_an_end_that_is_not_found_makes_no_more_probes_of_other_shards() -> None
 def test_a_shard_that_is_refused_takes_no_share_once_it_holds_nobody() -> None:
     """The limit of a batch is for those shards that go on."""
     stream = scripted_stream(2)
-    query = Planned([stream], settings=evolve(SETTINGS, limits=Limits(), batch_limits=Limits(max_records=80)))
+    limits = Limits(max_records=80)
+    settings = evolve(SETTINGS, limits=Limits(), batch_limits=limits, inline_records=False)
+    query = Planned([stream], settings=settings)
     fill(stream, A, B, seconds=20)
     query.batches(2)
     stream.put(B, b"x")

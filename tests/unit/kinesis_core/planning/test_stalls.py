@@ -37,7 +37,7 @@ def query_on(
     stream: ScriptedStream, *, fails: bool, crosses: bool = False, records: int | None = None
 ) -> Planned:
     limits = Limits(max_records=records)
-    settings = PlanSettings(limits, quota_share=1.0, fail_on_data_loss=fails, first_plan_crosses_gaps=crosses)
+    settings = PlanSettings(limits, fail_on_data_loss=fails, first_plan_crosses_gaps=crosses)
     return Planned([stream], settings=settings)
 
 

@@ -17,12 +17,11 @@ class ReadRateLimiter:
     """
     Computes when the next call is due. Times are seconds since the epoch, given by the caller.
 
-    On average it allows one call every *period_s*; *burst* calls may follow each other at once. In any time of *t* seconds it
-    allows *burst* + *t* / *period_s* calls at most.
+    On average it allows one call every *period_s*; *burst* calls may follow each other at once.
     """
 
     period_s: float
-    burst: float = 1
+    burst: int = 1
     _due_s: float = field(default=0.0, init=False)
     _asked_s: float = field(default=0.0, init=False)
     throttles: int = field(default=0, init=False)

@@ -70,8 +70,8 @@ class PlanSettings:
     """On average, the minimum time between two calls of GetRecords for one shard."""
     quota_share: float = 0.5
     """
-    Which part of these calls a planner makes, with the first call of each task that reads what it planned: above 0, up to 1. Other
-    consumers of the stream share the quota of its shards.
+    Which part of these calls a planner makes at the tip of a shard: above 0, up to 1. Other consumers of the stream share the quota of
+    its shards. A shard with so many new records that tasks have to read them is planned as often as *min_fetch_period_s* allows.
     """
     inline_records: bool = True
     """Whether a range has its records with it if they are few and the planner has read them, so that no task reads them again."""
@@ -93,5 +93,5 @@ class PlanSettings:
 
     @property
     def look_period_s(self) -> float:
-        """The mean time between two calls of a planner on one shard, in seconds. An idle shard is looked at this often."""
+        """The time between two looks at the tip of a shard, in seconds: where nothing is new, or so little that the look has read it."""
         return self.min_fetch_period_s / self.quota_share

@@ -68,7 +68,7 @@ class ShardPages:
 
         *max_fetch_rate_bytes*: how many bytes a second are read of one shard.
         """
-        settings = evolve(settings, first_plan_crosses_gaps=False, quota_share=1.0, inline_records=False)
+        settings = evolve(settings, first_plan_crosses_gaps=False, inline_records=False)
         planner = StreamPlanner(name, api, settings, clock, rng)
         planner.states.max_rate_bytes = max_fetch_rate_bytes
         return ShardPages(planner)

@@ -19,10 +19,8 @@ from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import EVERYTHING, Need
 from kinesis_core.shards import ShardCalls
 
-PLANNER_BURST = 3.0
-"""Calls that one plan may make at once on a shard, if it has the whole quota. Later ones are spread over time."""
-QUOTA_BURST = 5.0
-"""Calls that Kinesis admits at once on a shard, for all of its consumers together."""
+PLANNER_BURST = 3
+"""Calls that one plan may make at once on a shard. Later ones are spread over time."""
 PAGES_BYTES = 512 * 1024
 """
 What the pages of one stream may have together that travel with the ranges of a batch. Each shard may have an equal part.
@@ -50,8 +48,7 @@ class ShardStates:
 
     def of(self, shard_id: str) -> ShardState:
         if shard_id not in self.found:
-            burst = min(PLANNER_BURST, max(1.0, QUOTA_BURST * self.settings.quota_share))
-            limiter = ReadRateLimiter(self.settings.look_period_s, burst)
+            limiter = ReadRateLimiter(self.settings.min_fetch_period_s, PLANNER_BURST)
             calls = ShardCalls(
                 self.api,
                 shard_id,

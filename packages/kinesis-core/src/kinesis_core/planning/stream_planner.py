@@ -210,7 +210,7 @@ class StreamPlanner:
         return evolve(shard_range, retention_hours=self.facts.retention_hours(), page=page)
 
     def rest(self, shard_id: str) -> None:
-        """Leave a shard without new records alone for a moment. So calls are left for the time when records come."""
+        """Leave a shard to its other consumers for a moment."""
         rested_s = self.clock.now_s() + self.settings.look_period_s
         self.states.of(shard_id).calls.limiter.rest(rested_s)
 
@@ -275,8 +275,9 @@ class StreamPlanner:
         if not isinstance(started.cut, (At, After)):
             # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
             self.facts.see_same_stream()
-        if end.first is None or state.kept_page(end.first, end.cut) is None:
-            # The task that reads the range shares the shard's quota.
+        if state.is_at_tip and end.first is not None and state.kept_page(end.first, end.cut) is not None:
+            self.rest(state.shard_id)
+        else:  # the task that reads the range shares the shard's quota
             state.calls.limiter.spend(self.clock.now_s())
         end = self.times.plausible(end)
         end = closed(end, started) if end.cut == ShardEnd() else end

@@ -184,10 +184,11 @@ MIN_FETCH_PERIOD = HOW_MUCH.option(
 QUOTA_SHARE = HOW_MUCH.option(
     name="quotaShare",
     meaning=(
-        "Which part of the calls that `minFetchPeriod` allows the query makes at the tip of a shard: the looks for new records of the "
-        "driver, and the first call of a task. With the defaults these are 2.5 of the 5 calls a second, so a new record waits for "
+        "Which part of the calls that `minFetchPeriod` allows the query makes at the tip of a shard, where the driver looks for new "
+        "records and reads them (`inlineRecords`). With the defaults these are 2.5 of the 5 calls a second, so a new record waits for "
         "0.2 s on average until the driver sees it. The rest stays for other consumers. With `1` it waits for 0.1 s, and other "
-        "consumers that poll the stream are throttled. A task that reads a backlog is not slowed down."
+        "consumers that poll the stream are throttled. A shard that has more new records than the driver passes on is read as fast as "
+        "`minFetchPeriod` allows."
     ),
     parser=number(0.1, 1, "of the calls"),
     default=_PLAN.quota_share,

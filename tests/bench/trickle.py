@@ -18,7 +18,10 @@ from tests.support.streams import StreamUnderTest
 WAITING = {"minRecordsPerTrigger": "1000", "maxTriggerDelay": "5s"}
 """More records than come during the delay, so the delay decides."""
 GROUP = f"A trickle of 10 records/s: {', '.join(f'{name}={value}' for name, value in WAITING.items())}, or default"
-_CASES: dict[str, dict[str, str]] = {"waiting": WAITING, "default": {}}
+ALL = {"quotaShare": "1"}
+GOALS_MS = {"p50": (0.5, 260.0), "p99": (0.99, 450.0)}
+"""With all calls of a shard's quota, on a machine that does nothing else."""
+_CASES: dict[str, dict[str, str]] = {"waiting": WAITING, "default": {}, "all": ALL}
 PERIOD_S = 0.1
 WARM_UP_S = 10.0
 MEASURED_S = 25.0
@@ -41,12 +44,20 @@ def measure_trickle(spark: SparkSession, directory: Path) -> Iterator[Row]:
             [_turn(spark, directory, emulator, f"{name}-{turn}", options) for name, options in _CASES.items()]
             for turn in range(TURNS)
         ]
-    waiting, default = ([pair[i] for pair in turns] for i in range(2))
+    waiting, default, every = ([each[i] for each in turns] for i in range(3))
     yield Row.cost(GROUP, "CPU of the query", "share of a core", _cores(waiting), _cores(default))
     yield Row.cost(GROUP, "batches", "batches/s", _batches_a_second(waiting), _batches_a_second(default))
     for name, share in (("p50", 0.5), ("p99", 0.99)):
         mine, its = _latency_ms(waiting, share), _latency_ms(default, share)
         yield Row.cost(GROUP, f"put to sink, {name}", "ms", mine, its)
+    group = "A trickle of 10 records/s, with quotaShare=1"
+    yield Row.cost(
+        group, "CPU of the query, against default", "share of a core", _cores(every), _cores(default)
+    )
+    for name, (share, goal_ms) in GOALS_MS.items():
+        yield Row.cost(
+            group, f"put to sink, {name}, against the goal", "ms", _latency_ms(every, share), goal_ms, 1.0
+        )
 
 
 def _turn(

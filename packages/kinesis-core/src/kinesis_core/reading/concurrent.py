@@ -54,8 +54,8 @@ def read_concurrently(
 
     Closing the iterator stops the threads. An error of any group is raised here at once.
     """
-    kept = [group for group in groups if all(shard_range.page is not None for shard_range in group)]
-    called = [group for group in groups if group not in kept]
+    kept = [group for group in groups if _is_kept(group)]
+    called = [group for group in groups if not _is_kept(group)]
     budget = ByteBudget(find_limits().affordable_bytes(max_buffered_bytes))
     concurrent = ConcurrentReader(called, reader, threads, clock, budget)
     concurrent.start()
@@ -66,6 +66,10 @@ def read_concurrently(
         yield from concurrent.pages()
     finally:
         concurrent.stop()
+
+
+def _is_kept(group: RangeGroup) -> bool:
+    return all(shard_range.page is not None for shard_range in group)
 
 
 def read_kept(shard_range: ShardRange, clock: Clock) -> Generator[Page, None, None]:

@@ -361,7 +361,7 @@ def engines(session: nox.Session) -> None:
 @nox.session
 def ray(session: nox.Session) -> None:
     """Let Ray read the local Kinesis, by the program of the page about engines. It takes a minute, and is not part of CI."""
-    _install_without_spark(session, "ray[data]>=2.50")
+    _install_without_spark(session, "ray[data]>=2.60")
     _pytest(session, *(session.posargs or ["tests/engines/test_ray.py"]))
 
 
@@ -500,7 +500,7 @@ def demo(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Run all benchmarks, or those named after --, and write their sections of docs/benchmarks.md and plots."""
     _require_java(session)
-    _install(session, "test", "bench", native=True)
+    _install(session, "test", "bench", "bench-engines", native=True)
     session.run("python", "-m", "docs.generate_benchmarks", *session.posargs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kinesis_core.aws import MALFORMED
-from kinesis_core.aws.event_stream import read_frames
+from kinesis_core.aws.event_stream import Frame, read_frames
 from kinesis_core.budget import IN_FLIGHT, ByteBudget, receiving
 from kinesis_emulator.wire_formats import encode_frame
+from support.waiting import PATIENCE_S, wait_until
 
 HEADERS = {":message-type": "event", ":event-type": "SubscribeToShardEvent"}
 payloads = st.lists(st.binary(max_size=300), max_size=6)
@@ -41,6 +43,24 @@ def test_an_event_counts_before_it_is_received() -> None:
         assert share.size_bytes == 0
         list(read_frames([data[:100], data[100:]]))
     assert share.size_bytes == IN_FLIGHT * len(data)
+
+
+def test_an_event_waits_as_long_as_its_reader() -> None:
+    """An event for which there is no room is no error, however impatient calls are: its subscription waits."""
+    data, budget = encode_frame(HEADERS, bytes(5000)), ByteBudget(1)
+    page, share, frames = budget.share(), budget.share(patience_s=0), list[Frame]()
+    page.reserve(1)
+
+    def read() -> None:
+        with receiving(share):
+            frames.extend(read_frames([data[:100], data[100:]]))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    wait_until(lambda: budget.is_waiting(share) or not reader.is_alive())
+    page.release()
+    reader.join(PATIENCE_S)
+    assert len(frames) == 1
 
 
 def test_byte_by_byte() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from attrs import frozen
 from botocore.eventstream import EventStreamHeaderParser, ParserError
 
-from kinesis_core.budget import admit
+from kinesis_core.budget import reserve
 
 _LENGTH_BYTES, _PRELUDE_BYTES, _CRC_BYTES = 4, 12, 4
 _SHORTEST, _LONGEST = _PRELUDE_BYTES + _CRC_BYTES, 32 * 1024 * 1024
@@ -65,7 +65,7 @@ def _cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, int]]:
                 start += wanted
             held, size = [data[start:]], size - start
             if wanted > _LENGTH_BYTES:
-                admit(wanted)
+                reserve(wanted)  # a subscription waits as long as its reader: no call to give up
 
 
 def _length(data: bytes, start: int) -> int:

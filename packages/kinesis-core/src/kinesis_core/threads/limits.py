@@ -16,6 +16,8 @@ _NEAR_BYTES = 4 * STACK_BYTES
 """With less address space than this, its limit is the reason why a thread cannot be started."""
 _PART_OF_TASKS = 2
 """A half of the tasks that a container has left is for others: a JVM that gets no thread ends."""
+_PART_OF_SPACE = 4
+"""A quarter of the address space that is left is for buffers: Arrow and the allocator reserve more than is in use."""
 _MIB = 1024 * 1024
 _CGROUPS = Path("/sys/fs/cgroup")
 
@@ -46,10 +48,10 @@ class ProcessLimits:
         return max(1, most)
 
     def affordable_bytes(self, wanted: int) -> int:
-        """Return how many bytes to buffer if *wanted* are useful: at most a half of the address space that is left. At least 1."""
+        """Return how many bytes to buffer if *wanted* are useful: at most a quarter of the address space that is left. At least 1."""
         if self.address_space_bytes is None:
             return wanted
-        return max(1, min(wanted, (self.address_space_bytes - self.used_bytes) // 2))
+        return max(1, min(wanted, (self.address_space_bytes - self.used_bytes) // _PART_OF_SPACE))
 
     def no_thread(self) -> ProcessLimitError:
         """Return the error for a process that can start no thread at all."""

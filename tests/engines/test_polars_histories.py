@@ -54,10 +54,8 @@ Condition = Callable[[Moment], pl.Expr]
 class OneByOne(Stream):
     """A stream that plans its shards in one thread, so that the same history is planned in the same way."""
 
-    def _planner(self) -> Planner:
-        return Planner(
-            {NAME: self._api}, self._plan_settings, threads=1, clock=self._clock, rng=random.Random(1)
-        )
+    def _planner(self, settings: PlanSettings) -> Planner:
+        return Planner({NAME: self._api}, settings, threads=1, clock=self._clock, rng=random.Random(1))
 
 
 compared: st.SearchStrategy[Condition] = st.builds(

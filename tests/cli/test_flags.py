@@ -18,7 +18,9 @@ MEANINGS = {
     "--key": "the partition key of records",
     "--output": "the form of the results",
     "--sample": "how much of each shard's latest records to read",
+    "--shard": "only this shard",
     "--since": "where to begin",
+    "--stream": "only this stream, of several",
     "--until": "where to end",
     "STREAM": "a stream",
 }

@@ -193,6 +193,7 @@ def test_the_source_subscribes_by_http2(files: tuple[Path, Path], monkeypatch: p
             "consumerType": "SubscribeToShard",
             "fanOutTransport": "HTTP/2",
             "fanOutFallback": "false",
+            "inlineRecords": "false",
         }
         with streaming(options) as reader:
             partitions, _ = plan(reader)

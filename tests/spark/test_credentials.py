@@ -62,6 +62,7 @@ def options(emulator: Emulator, **more: Any) -> dict[str, Any]:
         "region": "us-east-1",
         "startingPosition": "TRIM_HORIZON",
         "minFetchPeriod": "20 ms",
+        "inlineRecords": "false",  # workers have to call
         **more,
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -16,7 +16,8 @@ logging.getLogger("py4j").setLevel(logging.INFO)  # it repeats every call of a p
 spark = SparkSession.builder.master("local[2]").getOrCreate()
 secrets = dict(pair.split("=", 1) for pair in os.environ["SECRET_OPTIONS"].split("\n"))
 common = {"endpointUrl": os.environ["ENDPOINT_URL"], "region": "us-east-1", **secrets}
-source = {**common, "streamName": "orders", "startingPosition": "TRIM_HORIZON"}
+reading = {"startingPosition": "TRIM_HORIZON", "inlineRecords": "false"}  # the workers have to call, too
+source = {**common, **reading, "streamName": "orders"}
 sink = {**common, "streamName": "copies"}
 
 

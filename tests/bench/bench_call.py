@@ -105,10 +105,10 @@ def stream_api(client: Any) -> BotoStreamApi:
 class _Always:
     """Sends *response* for every request."""
 
-    response: bytes
+    response: tuple[bytes, ...]
     calls: Mapping[str, int] = field(factory=dict, init=False)
 
-    def respond(self, head: bytes, body: bytes) -> bytes:  # noqa: ARG002 # of any request
+    def respond(self, head: bytes, body: bytes) -> tuple[bytes, ...]:  # noqa: ARG002 # of any request
         return self.response
 
 

@@ -133,9 +133,9 @@ class _Accepting(CannedResponses):
     def __init__(self) -> None:
         super().__init__(CannedStream(shards=SHARDS, records=1))
 
-    def body(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> bytes | None:
+    def body(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> tuple[bytes, ...] | None:
         if action == "PutRecords":
-            return _put_response(request.count(b'"PartitionKey"'))
+            return (_put_response(request.count(b'"PartitionKey"')),)
         return super().body(action, request, wire_format)
 
 

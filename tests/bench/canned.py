@@ -117,8 +117,8 @@ class RecordFormat(Protocol):
 
     def record(self, number: int, arrived_s: float, data: bytes, key: str) -> bytes: ...
 
-    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> bytes:
-        """Return a response with *count* records, which are written already."""
+    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> tuple[bytes, ...]:
+        """Return the parts of a body with *count* records, which are written already."""
         ...
 
 
@@ -130,9 +130,9 @@ class JsonRecords:
             b'{"SequenceNumber":"%d","ApproximateArrivalTimestamp":%.3f,"Data":"%b","PartitionKey":"%b"}'
         ) % (number, arrived_s, base64.b64encode(data), key.encode())
 
-    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> bytes:  # noqa: ARG002 - JSON has no lengths
-        tail = records, iterator.encode(), behind_ms
-        return b'{"Records":[%b],"NextShardIterator":"%b","MillisBehindLatest":%d}' % tail
+    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> tuple[bytes, ...]:  # noqa: ARG002 - JSON has no lengths
+        tail = b'],"NextShardIterator":"%b","MillisBehindLatest":%d}' % (iterator.encode(), behind_ms)
+        return b'{"Records":[', records, tail
 
 
 class CborRecords:
@@ -151,10 +151,10 @@ class CborRecords:
             }
         )
 
-    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> bytes:
+    def page(self, records: bytes, count: int, iterator: str, behind_ms: int) -> tuple[bytes, ...]:
         head = cbor.encode_head(_MAP, 3), cbor.encode("Records"), cbor.encode_head(_ARRAY, count)
         tail = cbor.encode({"NextShardIterator": iterator, "MillisBehindLatest": behind_ms})
-        return b"".join((*head, records, tail[1:]))
+        return *head, records, tail[1:]
 
 
 def number_at(index: int) -> int:
@@ -242,7 +242,7 @@ class CannedResponses:
             "DescribeStreamSummary": self._describe_stream_summary,
         }
 
-    def respond(self, head: bytes, body: bytes) -> bytes:
+    def respond(self, head: bytes, body: bytes) -> tuple[bytes, ...]:
         target = _TARGET.search(head)
         wire_format = CBOR if _CBOR.search(head) else JSON
         found = self.body(target[1].decode(), body, wire_format) if target else None
@@ -250,19 +250,21 @@ class CannedResponses:
             time.sleep(self._latency_s)
         facts = _FACTS % formatdate(usegmt=True).encode()
         if found is None:
-            unknown = response(wire_format.encode(_UNKNOWN), wire_format.content_type, facts)
-            return unknown.replace(b"200 OK", b"400 Bad Request", 1)
-        return response(found, wire_format.content_type, facts)
+            status, body = response(
+                wire_format.encode(_UNKNOWN), content_type=wire_format.content_type, more=facts
+            )
+            return status.replace(b"200 OK", b"400 Bad Request", 1), body
+        return response(*found, content_type=wire_format.content_type, more=facts)
 
-    def body(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> bytes | None:
-        """Return the body of a response, in the format of the request; None for an action that is not canned."""
+    def body(self, action: str, request: bytes, wire_format: BodyFormat = JSON) -> tuple[bytes, ...] | None:
+        """Return the parts of the body of a response, in the format of the request; None for an action that is not canned."""
         self.calls[action] += 1
         params = wire_format.decode(request)
         log = self._log if wire_format is JSON else self._in_cbor()
         if action == "GetRecords":
             return self._get_records(params, log)
         respond = self._responses.get(action)
-        return None if respond is None else wire_format.encode(respond(params))
+        return None if respond is None else (wire_format.encode(respond(params)),)
 
     def _in_cbor(self) -> ShardLog:
         with self._cbor_lock:
@@ -270,7 +272,7 @@ class CannedResponses:
                 self._cbor = ShardLog(self._stream, self._started_s, CborRecords())
             return self._cbor
 
-    def _get_records(self, request: Json, log: ShardLog) -> bytes:
+    def _get_records(self, request: Json, log: ShardLog) -> tuple[bytes, ...]:
         shard, first, _ = request["ShardIterator"].split(".", 2)
         limit = request.get("Limit", MAX_PAGE_RECORDS)
         records, reached, behind_ms = log.read(int(first), limit, self._clock())

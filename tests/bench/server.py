@@ -10,7 +10,7 @@ import socket
 import ssl
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,6 +22,7 @@ from tests.support.certificates import HOST, make_certificate
 
 TlsFiles = tuple[Path, Path]
 """A certificate and its key."""
+_PIECE = 64 * 1024
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
@@ -33,8 +34,8 @@ class Responses(Protocol):
         """How often each action was called, if it counts them."""
         ...
 
-    def respond(self, head: bytes, body: bytes) -> bytes:
-        """Return the whole response to a request."""
+    def respond(self, head: bytes, body: bytes) -> Sequence[bytes]:
+        """Return the parts of the whole response to a request."""
         ...
 
 
@@ -86,10 +87,12 @@ def serving(
         process.close()
 
 
-def response(body: bytes, content_type: str = "application/x-amz-json-1.1", more: bytes = b"") -> bytes:
-    """Return a response with status 200. *more* are further headers, each with the end of its line."""
+def response(
+    *body: bytes, content_type: str = "application/x-amz-json-1.1", more: bytes = b""
+) -> tuple[bytes, ...]:
+    """Return a response with status 200 whose *body* has these parts. *more* are further headers, each with the end of its line."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n%bContent-Length: %d\r\n\r\n"
-    return head % (content_type.encode(), more, len(body)) + body
+    return head % (content_type.encode(), more, sum(map(len, body))), *body
 
 
 def _serve(
@@ -126,7 +129,15 @@ def _serve_one(connection: socket.socket, tls: ssl.SSLContext | None, responses:
         received = b""
         while (request := _receive(secured, received)) is not None:
             head, body, received = request
-            secured.sendall(responses.respond(head, body))
+            _send(secured, responses.respond(head, body))
+
+
+def _send(connection: socket.socket, parts: Sequence[bytes]) -> None:
+    """Send *parts*, without a copy of what is large: while one thread copies, no other sends."""
+    if sum(map(len, parts)) <= _PIECE:
+        parts = [b"".join(parts)]
+    for part in parts:
+        connection.sendall(part)
 
 
 def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, bytes] | None:
@@ -138,7 +149,7 @@ def _receive(connection: socket.socket, received: bytes) -> tuple[bytes, bytes, 
             size = int(length[1]) if length else 0
             if len(rest) >= size:
                 return head, rest[:size], rest[size:]
-        more = connection.recv(64 * 1024)
+        more = connection.recv(_PIECE)
         if not more:
             return None
         received += more

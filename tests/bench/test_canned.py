@@ -29,7 +29,7 @@ def call(
 ) -> Json:
     body = responses.body(action, written.encode(request), written)
     assert body is not None
-    response = written.decode(body)
+    response = written.decode(b"".join(body))
     for record in response.get("Records", []) if written is wire_formats.JSON else []:
         record["Data"] = base64.b64decode(record["Data"])
         record["ApproximateArrivalTimestamp"] = cbor.Time(round(record["ApproximateArrivalTimestamp"] * 1000))

@@ -52,9 +52,10 @@ class ReadTask:
         # Only tasks need Arrow and botocore. Without them the driver's process that pickles this starts faster.
         from kinesis_core.reading import PollingRangeReader, read_concurrently
         from kinesis_core.reading.arrow import BatchBuilder
-        from kinesis_core.threads import share_arenas
+        from kinesis_core.threads import keep_freed_memory, share_arenas
 
         share_arenas()
+        keep_freed_memory()
         if self.freeze_worker_heap:
             freeze_heap()
         names = {ref.label: ref.name for ref in self.connection.streams}

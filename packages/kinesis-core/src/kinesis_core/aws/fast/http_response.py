@@ -9,16 +9,15 @@ Source: https://www.rfc-editor.org/rfc/rfc9112
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import define
 
 from kinesis_core.aws.transport import HttpResponse
 from kinesis_core.budget import LARGEST_BODY, admit
-
-Received = TypeVar("Received", bytes, int)
 
 _NAME = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
 """Bytes of a header name, in lower case."""
@@ -34,6 +33,7 @@ _LARGEST_BODY = 64 * 1024 * 1024
 """Far more than Kinesis returns: 10 MiB of records, in base64."""
 _MOST_HEADS = 8
 """Interim responses (100 Continue) that may come before the response, and the response."""
+_CLOSED = "the connection was closed before the response had ended"
 _SWITCHED, _NO_CONTENT, _NOT_MODIFIED = 101, 204, 304
 
 
@@ -125,7 +125,7 @@ class _Reader:
                 raise ValueError("the response has the status 101, which was not asked for")
         raise ValueError("interim responses come without end")
 
-    def take(self, count: int) -> bytes | bytearray:
+    def take(self, count: int) -> bytes:
         """Return the next *count* bytes, read straight into their memory."""
         started, self.received = self.received[:count], self.received[count:]
         if len(started) == count:
@@ -134,11 +134,10 @@ class _Reader:
             raise ValueError(f"the response has {count} bytes")
         if count > _PIECE:
             admit(count)
-        body, filled = bytearray(count), len(started)
-        body[:filled] = started
-        room = memoryview(body)
-        while filled < count:
-            filled += _some(self.sock.recv_into(room[filled:]))
+        # A buffer of one byte: the reader lets all bytes come straight into its result, whose memory nobody fills with zeros first.
+        body = io.BufferedReader(_Incoming(self.sock, started), buffer_size=1).read(count)
+        if len(body) < count:
+            raise ConnectionError(_CLOSED)
         return body
 
     def chunks(self) -> bytearray:
@@ -191,7 +190,25 @@ class _Reader:
         return found
 
 
-def _some(received: Received) -> Received:
+class _Incoming(io.RawIOBase):
+    """The bytes that were *received* already, and those that come on *sock* after them."""
+
+    def __init__(self, sock: Any, received: bytes) -> None:
+        self._sock = sock
+        self._received = received
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        if not self._received:
+            return int(self._sock.recv_into(room))
+        count = min(len(room), len(self._received))
+        room[:count], self._received = self._received[:count], self._received[count:]
+        return count
+
+
+def _some(received: bytes) -> bytes:
     if not received:
-        raise ConnectionError("the connection was closed before the response had ended")
+        raise ConnectionError(_CLOSED)
     return received

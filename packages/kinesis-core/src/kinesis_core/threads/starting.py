@@ -115,10 +115,13 @@ def keep_freed_memory() -> None:
     Let this process keep the memory of a page for the next one, if its C library is glibc.
 
     Otherwise each page of 1 MB or more gets new memory, and the system fills it with zeros, 4 KiB at a time: half of the CPU of reading
-    records of 10 KB. This, too, is for processes that are there for one task of ours.
+    records of 10 KB. Where the address space is limited, freed memory counts, so it goes back.
+
+    This, too, is for processes that are there for one task of ours.
     """
-    _set_malloc(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
-    _set_malloc(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+    if find_limits().address_space_bytes is None:
+        _set_malloc(_M_MMAP_THRESHOLD, _MAPPED_BYTES)
+        _set_malloc(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
 def _set_malloc(parameter: int, value: int) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import group_worker, reading_worker
 from tests.bench.canned import CannedStream, canned_kinesis
-from tests.bench.reading_worker import command
 
 MB = 1_000_000
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,34 @@ ROOT = Path(__file__).parents[2]
 )
 def test_a_reading_worker(stream: CannedStream, most_bytes: int) -> None:
     """A task of 16 shards holds responses and pages of 128 MiB at most, and leaves little freed memory in its process."""
-    environment = {**os.environ, "KINESIS_NATIVE": "0"}  # Python's decoder takes more
     with canned_kinesis(stream) as kinesis:
-        read = command(stream, kinesis.endpoint_url)
-        peak_bytes = int(subprocess.check_output(read, env=environment, cwd=ROOT, text=True))
+        peak_bytes = _peak_bytes(reading_worker.command(stream, kinesis.endpoint_url))
     assert peak_bytes < most_bytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the peak of a process")
+@pytest.mark.parametrize(
+    ("stream", "most_bytes"),
+    [
+        pytest.param(
+            CannedStream(shards=16, pages=2, records=10, record_bytes=2**20), 170 * MB, id="10 MiB pages"
+        ),
+        pytest.param(
+            CannedStream(shards=16, pages=2, records=10_000, record_bytes=100), 200 * MB, id="small records"
+        ),
+    ],
+)
+def test_a_worker_of_a_group(stream: CannedStream, most_bytes: int) -> None:
+    """It has batches, pages and responses of 64 MiB at most, and the modules and threads of its process."""
+    with canned_kinesis(stream) as kinesis:
+        # As the docs advise a program in plain Python; a Spark worker does so by itself.
+        peak_bytes = _peak_bytes(
+            group_worker.command(stream, kinesis.endpoint_url, 64 * 2**20), MALLOC_ARENA_MAX="1"
+        )
+    assert peak_bytes < most_bytes
+
+
+def _peak_bytes(command: list[str], **more: str) -> int:
+    """Return what a program prints that runs without native code: Python's decoder takes more memory."""
+    environment = {**os.environ, "KINESIS_NATIVE": "0", **more}
+    return int(subprocess.check_output(command, env=environment, cwd=ROOT, text=True))

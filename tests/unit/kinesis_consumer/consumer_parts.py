@@ -11,6 +11,7 @@ from kinesis_consumer.leases import updates
 from kinesis_consumer.leases.held import HeldLease
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.worker import Callbacks, LeaseHolder, Worker
+from kinesis_core.budget import ByteBudget
 from kinesis_core.leases import OLDEST, Lease, LeaseCheckpoint, identify_stream, read_lease
 from kinesis_core.planning import PlanSettings, ShardPages
 from support.fake_stream import FakeClock, FakeStream
@@ -55,7 +56,8 @@ class OneShard:
     def reader(self, *, fail_on_data_loss: bool = True, initial_ms: int | None = None) -> ShardReader:
         """Return a reader of a new worker that takes the lease."""
         source = self.source(fail_on_data_loss=fail_on_data_loss, initial_ms=initial_ms)
-        return ShardReader(self.take(), source, commit, self.settings, self.clock)
+        memory = ByteBudget(self.settings.max_buffered_bytes)
+        return ShardReader(self.take(), source, commit, self.settings, self.clock, memory)
 
     def source(self, *, fail_on_data_loss: bool = True, initial_ms: int | None = None) -> GroupStream:
         """Return the stream as a group has opened it."""

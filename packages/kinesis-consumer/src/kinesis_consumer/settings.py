@@ -52,7 +52,11 @@ class GroupSettings:
     max_batch_bytes: int = field(default=10 * _MIB, validator=_within(1, 1024 * _MIB, int))
     """Size of a full batch in bytes: a batch that has this size gets no further page of records. So it can exceed it by one page."""
     max_buffered_bytes: int = field(default=256 * _MIB, validator=_within(1, 1024 * 1024 * _MIB, int))
-    """No further page is read while the batches and pages of this worker together have this many bytes."""
+    """
+    What the batches and pages of this worker and the responses that it receives may have together, in bytes. A response counts twice
+    until its records are there. No page is read that does not fit, unless nothing else is in memory. A batch that was delivered before is
+    read whole. Pages by enhanced fan-out count once they are taken: up to 3 events of each shard, of 10 MiB at most, come in addition.
+    """
     fetch_threads: int = field(default=8, validator=_within(1, 1000, int))
     """Maximum number of shards that are read at the same time."""
     max_leases: int = field(default=2**31 - 1, validator=_within(1, 2**31 - 1, int))

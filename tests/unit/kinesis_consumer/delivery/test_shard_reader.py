@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kinesis_consumer.delivery.batch import Batch
-from kinesis_consumer.delivery.shard_reader import ShardReader
+from kinesis_consumer.delivery.shard_reader import RECORD_BYTES, ShardReader
 from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import updates
 from kinesis_consumer.settings import GroupSettings
@@ -110,7 +110,7 @@ def test_two_threads_that_commit_one_batch() -> None:
     lease = shard.lease()
     assert not reader.write_commit(first)
     assert shard.lease() == lease
-    assert reader.size_bytes == 1
+    assert reader.kept.size_bytes == 1 + RECORD_BYTES
     first.is_committed = False
     with pytest.raises(LeaseLostError, match="cannot be committed"):
         reader.write_commit(first)
@@ -139,10 +139,9 @@ def test_a_commit_that_is_made_again_skips_no_page() -> None:
 
 def test_a_commit_that_meets_the_loss_of_its_lease_frees_memory_once() -> None:
     """Its data counts no longer once the reader is closed, and the commit counts although the lease is lost."""
-    shard, counted = OneShard.new(), [0]
+    shard = OneShard.new()
     put(shard, b"1")
     reader = shard.reader()
-    reader.count = counted.append
     batch = next_batch(reader)
 
     def close() -> str:
@@ -151,7 +150,7 @@ def test_a_commit_that_meets_the_loss_of_its_lease_frees_memory_once() -> None:
 
     shard.table.hook = close
     assert reader.write_commit(batch)
-    assert sum(counted) == 0
+    assert reader.memory.used_bytes == 0
     assert reader.take() is None
 
 
@@ -485,29 +484,27 @@ def test_the_data_in_memory_is_counted() -> None:
     """Records count from the page that brought them until the commit of their batch."""
     shard = OneShard.new(GroupSettings(max_batch_records=2))
     put(shard, b"1", b"22", b"333")
-    reader, counted = shard.reader(), list[int]()
-    reader.count = counted.append
+    reader = shard.reader()
     batch = next_batch(reader)
-    assert reader.size_bytes == sum(counted) == 3
+    assert reader.kept.size_bytes == reader.memory.used_bytes == 3 + 2 * RECORD_BYTES
     reader.fetch()
-    assert reader.size_bytes == sum(counted) == 6
+    assert reader.kept.size_bytes == reader.memory.used_bytes == 6 + 3 * RECORD_BYTES
     rest = commit(reader, batch)
-    assert reader.size_bytes == sum(counted) == 3
+    assert reader.kept.size_bytes == reader.memory.used_bytes == 3 + RECORD_BYTES
     commit(reader, rest)
-    assert reader.size_bytes == sum(counted) == 0
+    assert reader.kept.size_bytes == reader.memory.used_bytes == 0
 
 
 def test_data_of_a_reader_that_is_closed_counts_no_longer() -> None:
     """Not even that of a page which was on its way. So the memory of a worker does not fill with shards that it has lost."""
     shard = OneShard.new(GroupSettings(max_batch_records=2))
     put(shard, b"1", b"22", b"333")
-    reader, counted = shard.reader(), [0]
-    reader.count = counted.append
+    reader = shard.reader()
     reader.fetch()
-    assert sum(counted) == 3
+    assert reader.memory.used_bytes == 3 + 2 * RECORD_BYTES
     reader.close()
     reader.fetch()
-    assert sum(counted) == 0
+    assert reader.memory.used_bytes == 0
 
 
 def test_a_shard_does_not_end_before_a_batch_that_the_next_owner_delivers() -> None:

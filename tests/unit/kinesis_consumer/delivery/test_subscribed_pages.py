@@ -21,6 +21,7 @@ from kinesis_core import (
     ThrottledError,
 )
 from kinesis_core.aws import SubscribeApi
+from kinesis_core.budget import ByteBudget
 from kinesis_core.model import Cut, ShardOffset, SubscribedPage, TrimHorizon
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
@@ -47,7 +48,7 @@ class Silent:
 def subscribed(shard: OneShard, api: SubscribeApi) -> ShardReader:
     source = shard.source()
     source = evolve(source, subscribed=SubscribedPages(source.pages, api, shard.clock))
-    return ShardReader(shard.take(), source, commit, shard.settings, shard.clock)
+    return ShardReader(shard.take(), source, commit, shard.settings, shard.clock, ByteBudget(1))
 
 
 def test_no_event_yet_is_not_the_tip() -> None:
@@ -84,7 +85,7 @@ def test_a_reader_that_is_gone_forgets_nothing_of_the_next_one() -> None:
     api = Silent()
     api.end.set()
     first = subscribed(shard, api)
-    second = ShardReader(shard.take(), first.source, commit, shard.settings, shard.clock)
+    second = ShardReader(shard.take(), first.source, commit, shard.settings, shard.clock, first.memory)
     feed = first.source.feed
     for reader in (first, second):
         HeldShards().add(reader)

@@ -11,8 +11,10 @@ from kinesis_consumer.stores import MemoryTable
 from kinesis_consumer.worker import Worker
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.worker import LOOK_S
+from kinesis_core.budget import NoRoomError, admit
+from kinesis_core.model import Page
 from support.consumer_groups import QUICK, fill, leases_of, new_group, new_stream
-from support.fake_stream import FakeClock
+from support.fake_stream import FakeClock, FakeStream
 
 
 def test_what_has_changed_is_looked_at_once() -> None:
@@ -70,10 +72,10 @@ def looks_per_batch(shards: int, monkeypatch: pytest.MonkeyPatch) -> float:
     worker, _ = start(shards, GroupSettings(max_batch_records=1))
     looks = 0
 
-    def is_ready(self: Worker, reader: ShardReader, now_s: float, has_room: bool) -> bool:
+    def is_ready(self: Worker, reader: ShardReader, now_s: float) -> bool:
         nonlocal looks
         looks += 1
-        return original(self, reader, now_s, has_room)
+        return original(self, reader, now_s)
 
     def readers(self: HeldShards) -> list[ShardReader]:
         nonlocal looks
@@ -115,6 +117,40 @@ def test_a_commit_makes_room_for_shards_that_wait_for_it() -> None:
     assert batch is not None
     batch.commit()
     assert second in worker.due_readers()
+
+
+def test_a_response_counts_before_it_is_received(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body that does not fit is not received. Its shard waits until there is room, and no other one takes that."""
+    worker, clock = start(3, GroupSettings(max_buffered_bytes=1000))
+    bodies, given_up, get_records = dict.fromkeys(range(3), 10), list[int](), FakeStream.get_records
+
+    def receive(self: FakeStream, iterator: str, limit: int, with_data: bool, shard_id: str) -> Page:
+        index = int(shard_id.removeprefix("shardId-"))
+        try:
+            admit(bodies[index])
+        except NoRoomError:
+            given_up.append(index)
+            raise
+        return get_records(self, iterator, limit, with_data, shard_id)
+
+    monkeypatch.setattr(FakeStream, "get_records", receive)
+    bodies[1] = 500
+    first, large, small = worker.due_readers()
+    worker.advance(first)
+    worker.advance(large)
+    assert (given_up, large.kept.size_bytes, large.call.size_bytes) == ([1], 0, 0)
+    worker.advance(small)
+    assert not small.has_begun
+    clock.sleep(1)
+    assert worker.due_readers() == []
+    batch = worker.take()
+    assert batch is not None
+    batch.commit()
+    assert worker.due_readers()[0] is large
+    worker.advance(large)
+    assert large.kept.size_bytes > 0
+    worker.advance(small)
+    assert small.has_begun
 
 
 def test_a_lease_that_was_gained_is_looked_at_at_once() -> None:

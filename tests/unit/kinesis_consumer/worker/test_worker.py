@@ -10,6 +10,7 @@ import pytest
 
 from kinesis_consumer import Batch, GroupSettings, LeaseLostError
 from kinesis_consumer.delivery import ShardReader
+from kinesis_consumer.delivery.shard_reader import RECORD_BYTES
 from kinesis_consumer.leases import updates
 from kinesis_consumer.worker import Callbacks, Worker
 from kinesis_consumer.worker.held_shards import HeldShards
@@ -60,9 +61,9 @@ def test_a_lease_that_ends_frees_its_data() -> None:
     shard.stream.put(shard.shard_id, b"x")
     (reader,) = worker.leases.shards.readers()
     worker.advance(reader)
-    assert worker.leases.shards.size_bytes == 1
+    assert worker.leases.memory.used_bytes == 1 + RECORD_BYTES
     worker.leases.end(reader)
-    assert worker.leases.shards.size_bytes == 0
+    assert worker.leases.memory.used_bytes == 0
 
 
 def test_an_outage_of_hours_is_waited_out(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 
 from attrs import define, evolve, field, frozen
@@ -16,11 +17,14 @@ from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, LeaseEmptiness, describe_batch, describe_emptiness, life
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
+from kinesis_core.budget import IN_FLIGHT, LARGEST_BODY, ByteBudget, ByteShare, receiving
 from kinesis_core.clock import Clock
 from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item, LeaseCheckpoint, commit_time
 from kinesis_core.model import MAX_PAGE_RECORDS, MIN_RETENTION_HOURS, ShardOffset
 from kinesis_core.planning import ShardPage
 
+RECORD_BYTES = 300
+"""What a record takes in Python beside its data: five objects, among them a sequence number of 56 characters."""
 STORE_PAUSE_S = 0.2
 """Pause after a failed write of a commit, which waits until the store is back or the lease is lost."""
 
@@ -54,8 +58,8 @@ class ShardReader:
     """Commits a batch of this reader, as its worker does."""
     settings: GroupSettings
     clock: Clock
-    count: Callable[[int], None] = lambda _: None
-    """Counts the data of this reader and of the others of its worker: a negative number where it goes."""
+    memory: ByteBudget
+    """What this reader and the others of its worker may have in memory."""
     wake: Callable[[], None] = lambda: None
     """Called when a page can be fetched at once."""
     buffer: PageBuffer = field(init=False)
@@ -63,11 +67,17 @@ class ShardReader:
     """The batch in hand."""
     reached: Reached = field(factory=Reached, init=False)
     pace: Pace = field(factory=Pace, init=False)
-    size_bytes: int = field(default=0, init=False)
-    """The data in memory, until the reader is closed."""
+    call: ByteShare = field(init=False)
+    """The memory of the call under way."""
+    kept: ByteShare = field(init=False)
+    """The memory of the pages, and of the batch in hand, until the reader is closed."""
 
     def __attrs_post_init__(self) -> None:
         self.buffer = PageBuffer(self.settings)
+        first_bytes = self.memory.limit_bytes // (IN_FLIGHT * self.settings.fetch_threads)
+        # A thread that waited for room could be the one that hands out what fills it.
+        self.call = self.memory.share(min(LARGEST_BODY, max(1, first_bytes)), patience_s=0, reserve_s=0)
+        self.kept = self.memory.share()
 
     @property
     def key(self) -> str:
@@ -125,7 +135,16 @@ class ShardReader:
         Raises:
             DataLossError: Records are lost, or may be (unless `fail_on_data_loss` is off).
             ServiceError: A call to Kinesis failed after its retries.
+            NoRoomError: There is no room for the response. A batch that was delivered before is read nevertheless: a part of it cannot be
+                handed out, and would stay in memory for ever.
         """
+        try:
+            with nullcontext() if self.is_replaying else receiving(self.call):
+                self._fetch()
+        finally:
+            self.call.release()
+
+    def _fetch(self) -> None:
         arrivals = self.pace.arrivals
         page = self._next_page()
         fetched_s, kept_hours = self.clock.now_s(), self.source.pages.kept_hours()
@@ -135,11 +154,14 @@ class ShardReader:
             is_proven = self.reached.is_proven or page.is_tip or bool(page.page.records)
             self.reached = Reached(page.end.carried_over(), fetched_s, kept_hours, is_proven)
             self.buffer.add(page)
-            self.size_bytes += page.size_bytes
-        self.count(page.size_bytes)
+            self._keep(page.size_bytes, len(page.page.records))
         wait_s = self.settings.fetch_interval_s if page.is_tip else 0
         due_s = self.clock.now_s() + max(wait_s, self.source.feed.due_s(self.shard_id))
         self.go_on(lambda pace: pace.fetch(arrivals, due_s))
+
+    def _keep(self, data_bytes: int, records: int) -> None:
+        """Count records that came; negative numbers if they go."""
+        self.kept.hold(self.kept.size_bytes + data_bytes + RECORD_BYTES * records)
 
     def _next_page(self) -> ShardPage:
         try:
@@ -173,8 +195,7 @@ class ShardReader:
         """Read no further pages, and let no batch go out. Another reader of the shard is not affected. Idempotent."""
         with self.held.lock:
             self.hand = life.Withdrawn()
-            size_bytes, self.size_bytes = self.size_bytes, 0
-        self.count(-size_bytes)
+            self.kept.release()
         self.source.feed.forget(self.shard_id, self.arrived)
 
     def fix_next(self) -> bool:
@@ -249,10 +270,9 @@ class ShardReader:
             raise
         with self.held.lock:
             batch.is_committed, batch.may_be_committed = True, False
-            freed = batch.size_bytes if life.is_out(self.hand, batch) else 0  # else the reader is closed
+            if life.is_out(self.hand, batch):  # else the reader is closed
+                self._keep(-batch.size_bytes, -batch.record_count)
             self.hand = life.end_commit(self.hand, self.held.state)
-            self.size_bytes -= freed
-        self.count(-freed)
         return True
 
     def begin_release(self, *, only_idle: bool) -> bool:

@@ -28,8 +28,6 @@ class HeldShards:
     """How many there were."""
     listeners: set[Callable[[], None]] = field(factory=set, init=False)
     """Are called at each change."""
-    size_bytes: int = field(default=0, init=False)
-    """The data of all readers in memory."""
     _readers: dict[str, ShardReader] = field(factory=dict, init=False)
     _finished: dict[str, HeldLease] = field(factory=dict, init=False)
     """Leases of shards that are read to their end. They are kept until their children are read, as in the KCL."""
@@ -101,11 +99,6 @@ class HeldShards:
         """Keep the lease of a finished shard no longer."""
         with self.changed:
             self._finished.pop(key, None)
-
-    def count(self, size_bytes: int) -> None:
-        """Count data that came; a negative number if it went."""
-        with self.changed:
-            self.size_bytes += size_bytes
 
     def put_ready(self, reader: ShardReader) -> None:
         """Let the batch of *reader* go out after those of others."""

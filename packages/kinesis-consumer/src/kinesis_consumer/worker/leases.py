@@ -21,8 +21,10 @@ from kinesis_consumer.worker.callbacks import Callbacks
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.outages import RenewalLog, WriteAttempt
 from kinesis_core import ServiceError
+from kinesis_core.budget import ByteBudget
 from kinesis_core.clock import Clock
 from kinesis_core.leases import Item, Lease, Value, read_leases
+from kinesis_core.threads import find_limits
 from kinesis_credentials.logs import get_logger
 
 log = get_logger("kinesis_consumer")
@@ -64,9 +66,11 @@ class LeaseHolder:
     process: int = field(factory=os.getpid, init=False)
     """The process that holds the leases."""
     shards: HeldShards = field(factory=HeldShards, init=False)
+    memory: ByteBudget = field(init=False)
     _renewals: RenewalLog = field(factory=RenewalLog, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.memory = ByteBudget(find_limits().affordable_bytes(self.settings.max_buffered_bytes))
         self.streams = KnownStreams(self.name, self.sources)
         self.namesakes = Namesakes(self.name, self.settings.lease_duration_s, self.clock)
 
@@ -82,7 +86,7 @@ class LeaseHolder:
             self.commit,
             self.settings,
             self.clock,
-            self.shards.count,
+            self.memory,
             partial(self.shards.look_at, lease.key),
         )
         former = self.shards.reader_of(lease.key)

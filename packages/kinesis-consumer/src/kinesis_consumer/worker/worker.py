@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from attrs import define, field
 
@@ -14,6 +15,7 @@ from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_C
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.leases import LeaseHolder
 from kinesis_core import ServiceError
+from kinesis_core.budget import NoRoomError
 from kinesis_core.clock import Clock
 from kinesis_core.leases import FINISHED, commit_time
 from kinesis_credentials.logs import get_logger
@@ -37,7 +39,9 @@ class Worker:
 
     leases: LeaseHolder
     _starved: dict[str, None] = field(factory=dict, init=False)
-    """Leases of shards that could be read if there were room."""
+    """Leases of shards that could be read if there were room, in line."""
+    _served: set[str] = field(factory=set, init=False)
+    """Those whose turn has come, until they are read."""
     _looked_s: float = field(default=float("-inf"), init=False)
     """When all shards were looked at."""
     _lags_s: float = field(default=float("-inf"), init=False)
@@ -83,41 +87,49 @@ class Worker:
 
     def due_readers(self) -> list[ShardReader]:
         """Return the readers for which `advance` has something to do. Each is returned once: `advance` it, and it is looked at again."""
-        now_s, has_room = self.clock.now_s(), self._has_room()
+        now_s = self.clock.now_s()
         if now_s >= self._looked_s + LOOK_S:
             self._looked_s = now_s
             self._shards.touch(reader.key for reader in self._shards.readers())
-        if has_room:
-            self._shards.touch(self._starved)
-            self._starved.clear()
+        keys = dict.fromkeys((*self._take_served(), *self._shards.take_changed(now_s)))
         return [
             reader
-            for key in self._shards.take_changed(now_s)
-            if (reader := self._shards.reader_of(key)) is not None and self._is_ready(reader, now_s, has_room)
+            for key in keys
+            if (reader := self._shards.reader_of(key)) is not None and self._is_ready(reader, now_s)
         ]
+
+    def _take_served(self) -> Iterator[str]:
+        """Remove the first shards from the line for which there is room, and yield them."""
+        while self._starved:
+            key = next(iter(self._starved))
+            reader = self._shards.reader_of(key)
+            if reader is not None and not reader.call.has_room:
+                return
+            del self._starved[key]
+            self._served.add(key)
+            yield key
 
     def next_due_s(self) -> float:
         """Return when `due_readers` may have another one, if nothing changes before."""
         return min(self._shards.next_s(), self._looked_s + LOOK_S)
 
-    def _is_ready(self, reader: ShardReader, now_s: float, has_room: bool) -> bool:
+    def _is_ready(self, reader: ShardReader, now_s: float) -> bool:
         """Return whether `advance` has something to do. If it only waits for a time, or for room, that is noted."""
         if not isinstance(reader.held.state, life.Held):
             return False
         if reader.pace.due_s > now_s:
             self._shards.put_off(reader.key, reader.pace.due_s)
             return False
-        is_ready = reader.is_finished or reader.has_work or self._may_fetch(reader, has_room)
+        is_ready = reader.is_finished or reader.has_work or self._may_fetch(reader)
         if not is_ready and reader.has_room:
-            self._starved[reader.key] = None
+            self._starve(reader)
         return is_ready
 
     def lag(self) -> dict[str, dict[str, int]]:
         """Return the lag of each shard in milliseconds, by stream: see `ConsumerGroup.lag`."""
         lags: dict[str, dict[str, int]] = {}
-        has_room = self._has_room()
         for reader in self._shards.readers():
-            lag_ms = self._lag_ms(reader, has_room=has_room)
+            lag_ms = self._lag_ms(reader)
             if lag_ms is not None:
                 lags.setdefault(reader.stream, {})[reader.shard_id] = lag_ms
         return lags
@@ -132,17 +144,19 @@ class Worker:
             if reader.has_begun and now_s - reader.pace.measured_s >= LAG_S:
                 self._measure_lag(reader)
 
-    def _has_room(self) -> bool:
-        """Return whether the batches and pages in memory leave room for another page."""
-        return self._shards.size_bytes < self.leases.settings.max_buffered_bytes
-
-    def _may_fetch(self, reader: ShardReader, has_room: bool) -> bool:
+    def _may_fetch(self, reader: ShardReader) -> bool:
         """
         Return whether another page of this shard may be in memory.
 
-        A batch that was delivered before is read whole: a part of it cannot be handed out, and would stay in memory for ever.
+        While shards wait for room, no other one takes it: small pages would keep a large one from ever being read.
         """
-        return reader.has_room and (has_room or reader.is_replaying)
+        is_its_turn = not self._starved or reader.key in self._served
+        return reader.has_room and (reader.is_replaying or (is_its_turn and reader.call.has_room))
+
+    def _starve(self, reader: ShardReader) -> None:
+        """Let a shard wait for room."""
+        self._served.discard(reader.key)
+        self._starved[reader.key] = None
 
     def take(self) -> Batch | None:
         """Return the next batch for the user; None if there is none now."""
@@ -193,9 +207,14 @@ class Worker:
                 self._wait(reader, f"its parents are not read to their end: {', '.join(parents)}")
                 return
             reader.go_on(Pace.begin)
-        if self._may_fetch(reader, self._has_room()):
-            reader.fetch()
-            self._measure_lag(reader)
+        if self._may_fetch(reader):
+            try:
+                reader.fetch()
+            except NoRoomError:
+                self._starve(reader)
+            else:
+                self._served.discard(reader.key)
+                self._measure_lag(reader)
         if reader.fix_next():
             self._shards.put_ready(reader)
         if reader.is_finished:
@@ -209,13 +228,13 @@ class Worker:
             log.info("shard.waiting", lease=reader.key, reason=reason, waited_s=waited_s)
 
     def _measure_lag(self, reader: ShardReader) -> None:
-        lag_ms, now_s = self._lag_ms(reader, has_room=self._has_room()), self.clock.now_s()
+        lag_ms, now_s = self._lag_ms(reader), self.clock.now_s()
         if lag_ms is not None:
             reader.go_on(lambda pace: pace.measure(now_s))
             of_what = {"stream": reader.stream, "shard": reader.shard_id}
             self.leases.callbacks.metric(LAG_MS, lag_ms, of_what)
 
-    def _lag_ms(self, reader: ShardReader, *, has_room: bool) -> int | None:
+    def _lag_ms(self, reader: ShardReader) -> int | None:
         """
         Return the lag of the last page, and its age while no further one can be read.
 
@@ -224,7 +243,7 @@ class Worker:
         lag_ms = reader.source.feed.lag_ms(reader.shard_id)
         if lag_ms is None or reader.buffer.is_ended:
             return None
-        is_read_on = self._may_fetch(reader, has_room) and not reader.held.is_handing_over
+        is_read_on = self._may_fetch(reader) and not reader.held.is_handing_over
         if is_read_on and not reader.pace.failures:
             return lag_ms
         return lag_ms + round((self.clock.now_s() - reader.reached.fetched_s) * 1000)

@@ -50,14 +50,17 @@ class ByteBudget:
         """What all shares have together."""
         return self._accounts.used_bytes
 
-    def share(self, first_bytes: int = 0, patience_s: float = math.inf) -> ByteShare:
+    def share(
+        self, first_bytes: int = 0, patience_s: float = math.inf, reserve_s: float = math.inf
+    ) -> ByteShare:
         """
         Return a share without bytes.
 
         *first_bytes*: about how long its first body is, as nothing is known of it.
         *patience_s*: for how long a call waits for room while it is under way, in seconds.
+        *reserve_s*: the same before a call.
         """
-        return ByteShare(self, self.next_number(), first_bytes, patience_s)
+        return ByteShare(self, self.next_number(), first_bytes, patience_s, reserve_s)
 
     def next_number(self) -> int:
         """Return a number that no other share has."""
@@ -76,6 +79,11 @@ class ByteBudget:
     def held(self, number: int) -> int:
         """Return the bytes of a share."""
         return self._accounts.held(number)
+
+    def has_room(self, number: int, size_bytes: int) -> bool:
+        """Return whether a share could have *size_bytes* in all at once."""
+        with self._changed:
+            return self._accounts.has_room(number, size_bytes)
 
     def ask(self, number: int, size_bytes: int, patience_s: float) -> bool:
         """Let a share have *size_bytes* in all when there is room. Returns False if there was none in time."""
@@ -111,21 +119,29 @@ class ByteShare:
     number: int
     _first_bytes: int
     _patience_s: float
+    _reserve_s: float
+    _wanted_bytes: int = field(default=0, init=False)
+    """What the last call needed, or would have needed."""
 
     @property
     def size_bytes(self) -> int:
         return self._budget.held(self.number)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is room for a call like the last one. Of a share that has made none: whether there is any."""
+        return self._budget.has_room(self.number, max(1, self._wanted_bytes))
 
     def reserve(self, body_bytes: int | None) -> None:
         """
         Wait until there is room for a response whose body has about *body_bytes*; None if nothing is known of it.
 
         Raises:
+            NoRoomError: There was none in time.
             ClosedError: The budget is closed.
         """
-        expected = self._first_bytes if body_bytes is None else body_bytes
-        if IN_FLIGHT * expected > self.size_bytes:
-            self._budget.ask(self.number, IN_FLIGHT * expected, math.inf)
+        self._ask(self._first_bytes if body_bytes is None else body_bytes, self._reserve_s)
+        self._wanted_bytes = 0  # what was expected is not needed yet
 
     def admit(self, body_bytes: int) -> None:
         """
@@ -135,19 +151,25 @@ class ByteShare:
             NoRoomError: There was none in time.
             ClosedError: The budget is closed.
         """
-        size_bytes = IN_FLIGHT * body_bytes
-        if size_bytes > self.size_bytes and not self._budget.ask(self.number, size_bytes, self._patience_s):
-            raise NoRoomError(body_bytes)
+        self._ask(body_bytes, self._patience_s)
 
     def hand_over(self, body_bytes: int) -> ByteShare:
         """Return a share with the page that was decoded from a body of *body_bytes*. This one has nothing afterwards."""
-        self._hold(body_bytes)
+        self.hold(body_bytes)
         page, self.number = self.number, self._budget.next_number()
-        return ByteShare(self._budget, page, 0, self._patience_s)
+        return ByteShare(self._budget, page, 0, self._patience_s, self._reserve_s)
 
     def release(self) -> None:
         """Give all bytes back. Idempotent."""
-        self._hold(0)
+        self.hold(0)
 
-    def _hold(self, size_bytes: int) -> None:
+    def hold(self, size_bytes: int) -> None:
+        """Have *size_bytes* in all, at once: they are in memory already."""
         self._budget.put(self.number, size_bytes)
+
+    def _ask(self, body_bytes: int, patience_s: float) -> None:
+        self._wanted_bytes = IN_FLIGHT * body_bytes
+        if self._wanted_bytes > self.size_bytes and not self._budget.ask(
+            self.number, self._wanted_bytes, patience_s
+        ):
+            raise NoRoomError(body_bytes)

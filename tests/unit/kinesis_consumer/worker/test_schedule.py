@@ -153,6 +153,26 @@ def test_a_response_counts_before_it_is_received(monkeypatch: pytest.MonkeyPatch
     assert small.has_begun
 
 
+def test_one_open_batch_stops_no_other_shard() -> None:
+    """Nothing is known of a shard's first page, so a small limit does not keep it from being asked for."""
+    worker, _ = start(3, GroupSettings(max_buffered_bytes=1000, fetch_threads=1))
+    for reader in worker.due_readers():
+        worker.advance(reader)
+    assert all(reader.has_begun for reader in worker.leases.shards.readers())
+
+
+def test_a_lost_lease_keeps_no_other_shard_waiting() -> None:
+    """A shard that waits for room and goes to another worker leaves the line."""
+    worker, clock = start(3, GroupSettings(max_buffered_bytes=1))
+    first, second, third = worker.due_readers()
+    worker.advance(first)
+    clock.sleep(1)
+    assert worker.due_readers() == []
+    worker.leases.end(second)
+    worker.leases.end(first)
+    assert worker.due_readers() == [third]
+
+
 def test_a_lease_that_was_gained_is_looked_at_at_once() -> None:
     """It does not wait until all shards are looked at."""
     stream, table, clock = new_stream(), MemoryTable(), FakeClock()

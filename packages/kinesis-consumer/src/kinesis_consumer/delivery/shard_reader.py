@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 
 from attrs import define, evolve, field, frozen
@@ -17,7 +16,7 @@ from kinesis_consumer.errors import LeaseLostError
 from kinesis_consumer.leases import HeldLease, LeaseEmptiness, describe_batch, describe_emptiness, life
 from kinesis_consumer.settings import GroupSettings
 from kinesis_core import InvalidRequestError, ServiceError
-from kinesis_core.budget import IN_FLIGHT, LARGEST_BODY, ByteBudget, ByteShare, receiving
+from kinesis_core.budget import IN_FLIGHT, LARGEST_BODY, ByteBudget, ByteShare, NoRoomError, receiving
 from kinesis_core.clock import Clock
 from kinesis_core.leases import EMPTY_UNTIL, STREAM_IDENTIFIER, Item, LeaseCheckpoint, commit_time
 from kinesis_core.model import MAX_PAGE_RECORDS, MIN_RETENTION_HOURS, ShardOffset
@@ -71,12 +70,14 @@ class ShardReader:
     """The memory of the call under way."""
     kept: ByteShare = field(init=False)
     """The memory of the pages, and of the batch in hand, until the reader is closed."""
+    refused_bytes: int = field(default=0, init=False)
+    """What the last call needed, if there was no room for it."""
 
     def __attrs_post_init__(self) -> None:
         self.buffer = PageBuffer(self.settings)
-        first_bytes = self.memory.limit_bytes // (IN_FLIGHT * self.settings.fetch_threads)
-        # A thread that waited for room could be the one that hands out what fills it.
-        self.call = self.memory.share(min(LARGEST_BODY, max(1, first_bytes)), patience_s=0, reserve_s=0)
+        # A thread that waited for room could be the one that hands out what fills it. A batch that stays open must not fill all.
+        unknown_bytes = min(LARGEST_BODY, self.memory.limit_bytes // (2 * IN_FLIGHT))
+        self.call = self.memory.share(1, patience_s=0, reserve_s=0, unknown_bytes=unknown_bytes)
         self.kept = self.memory.share()
 
     @property
@@ -117,6 +118,10 @@ class ShardReader:
         with self.held.lock:
             return self.buffer.is_ended and self._is_all_committed
 
+    def finds_room(self, taken_bytes: int = 0) -> bool:
+        """Return whether there is room in the memory for a call, once others have taken so much of it."""
+        return self.memory.has_room(self.call.number, taken_bytes + max(1, self.refused_bytes))
+
     @property
     def has_room(self) -> bool:
         """Whether another page may be fetched."""
@@ -139,8 +144,12 @@ class ShardReader:
                 handed out, and would stay in memory for ever.
         """
         try:
-            with nullcontext() if self.is_replaying else receiving(self.call):
+            with receiving(None if self.is_replaying else self.call):
                 self._fetch()
+            self.refused_bytes = 0
+        except NoRoomError as error:
+            self.refused_bytes = IN_FLIGHT * error.body_bytes
+            raise
         finally:
             self.call.release()
 
@@ -167,7 +176,10 @@ class ShardReader:
         try:
             position = self.reached.position
             if position is None:
-                position, self.buffer.replayed = start_of(self.held, self.source)
+                with receiving(
+                    None
+                ):  # a search of many small pages, which would start again each time that there is no room
+                    position, self.buffer.replayed = start_of(self.held, self.source)
                 self.reached = evolve(self.reached, position=position)
             limit = min(MAX_PAGE_RECORDS, self.settings.max_batch_records)
             return self.source.feed.next(self.shard_id, position, limit)

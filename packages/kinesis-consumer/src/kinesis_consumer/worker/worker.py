@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from attrs import define, field
 
@@ -14,6 +13,7 @@ from kinesis_consumer.shards import NotYet, create_children, unfinished_parents
 from kinesis_consumer.worker.callbacks import BYTES_COMMITTED, LAG_MS, RECORDS_COMMITTED
 from kinesis_consumer.worker.held_shards import HeldShards
 from kinesis_consumer.worker.leases import LeaseHolder
+from kinesis_consumer.worker.line import Line
 from kinesis_core import ServiceError
 from kinesis_core.budget import NoRoomError
 from kinesis_core.clock import Clock
@@ -38,10 +38,8 @@ class Worker:
     """
 
     leases: LeaseHolder
-    _starved: dict[str, None] = field(factory=dict, init=False)
-    """Leases of shards that could be read if there were room, in line."""
-    _served: set[str] = field(factory=set, init=False)
-    """Those whose turn has come, until they are read."""
+    _line: Line = field(factory=Line, init=False)
+    """Shards that could be read if there were room."""
     _looked_s: float = field(default=float("-inf"), init=False)
     """When all shards were looked at."""
     _lags_s: float = field(default=float("-inf"), init=False)
@@ -83,6 +81,7 @@ class Worker:
             reader.go_on(Pace.succeed)  # only now: a page may come while the store fails
         if not self._shards.reads(reader):  # the lease was released or lost in the meantime
             reader.close()
+            self._line.leave(reader.key)
         self._shards.touch([reader.key])
 
     def due_readers(self) -> list[ShardReader]:
@@ -91,23 +90,31 @@ class Worker:
         if now_s >= self._looked_s + LOOK_S:
             self._looked_s = now_s
             self._shards.touch(reader.key for reader in self._shards.readers())
-        keys = dict.fromkeys((*self._take_served(), *self._shards.take_changed(now_s)))
+        keys = dict.fromkeys((*self._called(), *self._shards.take_changed(now_s)))
         return [
             reader
             for key in keys
             if (reader := self._shards.reader_of(key)) is not None and self._is_ready(reader, now_s)
         ]
 
-    def _take_served(self) -> Iterator[str]:
-        """Remove the first shards from the line for which there is room, and yield them."""
-        while self._starved:
-            key = next(iter(self._starved))
+    def _called(self) -> list[str]:
+        """Return the first shards of the line for which there is room together."""
+        taken_bytes = 0
+
+        def take(key: str) -> bool:
+            nonlocal taken_bytes
             reader = self._shards.reader_of(key)
-            if reader is not None and not reader.call.has_room:
-                return
-            del self._starved[key]
-            self._served.add(key)
-            yield key
+            if reader is None:
+                return True
+            has_room = reader.finds_room(taken_bytes)
+            taken_bytes += reader.refused_bytes
+            return has_room
+
+        called = self._line.call(take)
+        for key in called:
+            if self._shards.reader_of(key) is None:
+                self._line.leave(key)
+        return called
 
     def next_due_s(self) -> float:
         """Return when `due_readers` may have another one, if nothing changes before."""
@@ -116,13 +123,14 @@ class Worker:
     def _is_ready(self, reader: ShardReader, now_s: float) -> bool:
         """Return whether `advance` has something to do. If it only waits for a time, or for room, that is noted."""
         if not isinstance(reader.held.state, life.Held):
+            self._line.leave(reader.key)
             return False
         if reader.pace.due_s > now_s:
             self._shards.put_off(reader.key, reader.pace.due_s)
             return False
         is_ready = reader.is_finished or reader.has_work or self._may_fetch(reader)
-        if not is_ready and reader.has_room:
-            self._starve(reader)
+        if not is_ready:
+            (self._line.wait if reader.has_room else self._line.leave)(reader.key)
         return is_ready
 
     def lag(self) -> dict[str, dict[str, int]]:
@@ -150,13 +158,8 @@ class Worker:
 
         While shards wait for room, no other one takes it: small pages would keep a large one from ever being read.
         """
-        is_its_turn = not self._starved or reader.key in self._served
-        return reader.has_room and (reader.is_replaying or (is_its_turn and reader.call.has_room))
-
-    def _starve(self, reader: ShardReader) -> None:
-        """Let a shard wait for room."""
-        self._served.discard(reader.key)
-        self._starved[reader.key] = None
+        finds_room = reader.is_replaying or (self._line.may_go(reader.key) and reader.finds_room())
+        return reader.has_room and finds_room
 
     def take(self) -> Batch | None:
         """Return the next batch for the user; None if there is none now."""
@@ -211,9 +214,9 @@ class Worker:
             try:
                 reader.fetch()
             except NoRoomError:
-                self._starve(reader)
+                self._line.wait(reader.key)
             else:
-                self._served.discard(reader.key)
+                self._line.leave(reader.key)
                 self._measure_lag(reader)
         if reader.fix_next():
             self._shards.put_ready(reader)

@@ -6,8 +6,8 @@ share, so that the calls that it makes, and the bodies that it receives, count t
 """
 
 from kinesis_core.budget.accounts import ByteAccounts
-from kinesis_core.budget.byte_budget import IN_FLIGHT, ByteBudget, ByteShare, NoRoomError
-from kinesis_core.budget.receiving import LARGEST_BODY, admit, receiving, release, reserve
+from kinesis_core.budget.byte_budget import IN_FLIGHT, LARGEST_BODY, ByteBudget, ByteShare, NoRoomError
+from kinesis_core.budget.receiving import admit, receiving, release, reserve
 
 __all__ = [
     "ByteAccounts",

@@ -13,6 +13,8 @@ from kinesis_core.budget.accounts import ByteAccounts
 
 IN_FLIGHT = 2
 """A body counts this often while it is received and decoded: there are the body, and the page that is made of it."""
+LARGEST_BODY = 16 * 1024 * 1024
+"""What a body of GetRecords may have: 10 MiB of data in base64, and 10,000 records around it."""
 
 
 class NoRoomError(Exception):
@@ -51,7 +53,11 @@ class ByteBudget:
         return self._accounts.used_bytes
 
     def share(
-        self, first_bytes: int = 0, patience_s: float = math.inf, reserve_s: float = math.inf
+        self,
+        first_bytes: int = 0,
+        patience_s: float = math.inf,
+        reserve_s: float = math.inf,
+        unknown_bytes: int = LARGEST_BODY,
     ) -> ByteShare:
         """
         Return a share without bytes.
@@ -59,8 +65,9 @@ class ByteBudget:
         *first_bytes*: about how long its first body is, as nothing is known of it.
         *patience_s*: for how long a call waits for room while it is under way, in seconds.
         *reserve_s*: the same before a call.
+        *unknown_bytes*: what a body counts whose length is not known.
         """
-        return ByteShare(self, self.next_number(), first_bytes, patience_s, reserve_s)
+        return ByteShare(self, self.next_number(), first_bytes, patience_s, reserve_s, unknown_bytes)
 
     def next_number(self) -> int:
         """Return a number that no other share has."""
@@ -120,17 +127,11 @@ class ByteShare:
     _first_bytes: int
     _patience_s: float
     _reserve_s: float
-    _wanted_bytes: int = field(default=0, init=False)
-    """What the last call needed, or would have needed."""
+    _unknown_bytes: int
 
     @property
     def size_bytes(self) -> int:
         return self._budget.held(self.number)
-
-    @property
-    def has_room(self) -> bool:
-        """Whether there is room for a call like the last one. Of a share that has made none: whether there is any."""
-        return self._budget.has_room(self.number, max(1, self._wanted_bytes))
 
     def reserve(self, body_bytes: int | None) -> None:
         """
@@ -141,23 +142,23 @@ class ByteShare:
             ClosedError: The budget is closed.
         """
         self._ask(self._first_bytes if body_bytes is None else body_bytes, self._reserve_s)
-        self._wanted_bytes = 0  # what was expected is not needed yet
 
-    def admit(self, body_bytes: int) -> None:
+    def admit(self, body_bytes: int | None) -> None:
         """
-        Wait until there is room for a body of *body_bytes* that is about to be received.
+        Wait until there is room for a body of *body_bytes* that is about to be received; None if its length is not known.
+
 
         Raises:
             NoRoomError: There was none in time.
             ClosedError: The budget is closed.
         """
-        self._ask(body_bytes, self._patience_s)
+        self._ask(self._unknown_bytes if body_bytes is None else body_bytes, self._patience_s)
 
     def hand_over(self, body_bytes: int) -> ByteShare:
         """Return a share with the page that was decoded from a body of *body_bytes*. This one has nothing afterwards."""
         self.hold(body_bytes)
         page, self.number = self.number, self._budget.next_number()
-        return ByteShare(self._budget, page, 0, self._patience_s, self._reserve_s)
+        return ByteShare(self._budget, page, 0, self._patience_s, self._reserve_s, self._unknown_bytes)
 
     def release(self) -> None:
         """Give all bytes back. Idempotent."""
@@ -168,8 +169,6 @@ class ByteShare:
         self._budget.put(self.number, size_bytes)
 
     def _ask(self, body_bytes: int, patience_s: float) -> None:
-        self._wanted_bytes = IN_FLIGHT * body_bytes
-        if self._wanted_bytes > self.size_bytes and not self._budget.ask(
-            self.number, self._wanted_bytes, patience_s
-        ):
+        size_bytes = IN_FLIGHT * body_bytes
+        if size_bytes > self.size_bytes and not self._budget.ask(self.number, size_bytes, patience_s):
             raise NoRoomError(body_bytes)

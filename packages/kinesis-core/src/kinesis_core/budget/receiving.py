@@ -8,9 +8,6 @@ from contextlib import contextmanager
 
 from kinesis_core.budget.byte_budget import ByteShare
 
-LARGEST_BODY = 16 * 1024 * 1024
-"""What a body of GetRecords may have, if its length is not known: 10 MiB of data in base64, and 10,000 records around it."""
-
 
 class _Thread(threading.local):
     share: ByteShare | None = None
@@ -20,8 +17,8 @@ _thread = _Thread()
 
 
 @contextmanager
-def receiving(share: ByteShare) -> Iterator[None]:
-    """Let what this thread receives in the block count in *share*."""
+def receiving(share: ByteShare | None) -> Iterator[None]:
+    """Let what this thread receives in the block count in *share*; None if it counts nowhere."""
     before, _thread.share = _thread.share, share
     try:
         yield
@@ -41,7 +38,7 @@ def reserve(body_bytes: int | None) -> None:
         _thread.share.reserve(body_bytes)
 
 
-def admit(body_bytes: int) -> None:
+def admit(body_bytes: int | None) -> None:
     """Wait, before a body is received, as `ByteShare.admit` does."""
     if _thread.share is not None:
         _thread.share.admit(body_bytes)

@@ -31,7 +31,7 @@ from kinesis_core.aws.retry import log_retry
 from kinesis_core.aws.service_errors import is_final
 from kinesis_core.aws.transport import HttpResponse, HttpTransport, Transport
 from kinesis_core.aws.wire_choice import WireFormat
-from kinesis_core.budget import LARGEST_BODY, admit
+from kinesis_core.budget import admit
 from kinesis_credentials.failures import ErrorResponse
 from kinesis_credentials.logs import get_logger
 
@@ -183,7 +183,7 @@ class FastPath:
         self, action: str, stream: Mapping[str, str], body: bytes, keys: ReadOnlyCredentials
     ) -> dict[str, Any]:
         if action == "GetRecords":
-            admit(LARGEST_BODY)  # botocore does not say how long a body is before it reads it
+            admit(None)  # botocore does not say how long a body is before it reads it
         self._templates.pop(action, None)
         call = _WholeCall(body, self.wire_format)
         request = {**stream, **_PLACEHOLDERS[action], _CALL: call}

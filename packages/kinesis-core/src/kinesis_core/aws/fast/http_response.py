@@ -17,7 +17,7 @@ from typing import Any
 from attrs import define
 
 from kinesis_core.aws.transport import HttpResponse
-from kinesis_core.budget import LARGEST_BODY, admit
+from kinesis_core.budget import admit
 
 _NAME = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
 """Bytes of a header name, in lower case."""
@@ -168,7 +168,7 @@ class _Reader:
 
     def rest(self) -> bytes:
         """Return everything up to the end of the connection."""
-        admit(LARGEST_BODY)
+        admit(None)
         body = bytearray(self.received)
         while piece := self.sock.recv(_PIECE):
             body += piece
@@ -202,7 +202,11 @@ class _Incoming(io.RawIOBase):
 
     def readinto(self, room: Any) -> int:
         if not self._received:
-            return int(self._sock.recv_into(room))
+            try:
+                return int(self._sock.recv_into(room))
+            except BaseException:
+                del room  # the traceback keeps what is here, and the memory is freed
+                raise
         count = min(len(room), len(self._received))
         room[:count], self._received = self._received[:count], self._received[count:]
         return count

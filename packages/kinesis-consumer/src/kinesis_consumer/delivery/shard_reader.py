@@ -176,9 +176,8 @@ class ShardReader:
         try:
             position = self.reached.position
             if position is None:
-                with receiving(
-                    None
-                ):  # a search of many small pages, which would start again each time that there is no room
+                # A search may take many small pages, and would start again each time that there is no room.
+                with receiving(None):
                     position, self.buffer.replayed = start_of(self.held, self.source)
                 self.reached = evolve(self.reached, position=position)
             limit = min(MAX_PAGE_RECORDS, self.settings.max_batch_records)

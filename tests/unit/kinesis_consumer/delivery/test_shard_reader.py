@@ -13,6 +13,7 @@ from kinesis_consumer.leases import updates
 from kinesis_consumer.settings import GroupSettings
 from kinesis_consumer.stores import Update
 from kinesis_core import AccessDeniedError, DataLossError, StreamRecreatedError, UnavailableError
+from kinesis_core.budget import NoRoomError
 from kinesis_core.leases import LeaseCheckpoint
 from kinesis_core.model import Page
 from support.aggregates import aggregate
@@ -493,6 +494,29 @@ def test_the_data_in_memory_is_counted() -> None:
     assert reader.kept.size_bytes == reader.memory.used_bytes == 3 + RECORD_BYTES
     commit(reader, rest)
     assert reader.kept.size_bytes == reader.memory.used_bytes == 0
+
+
+def test_the_search_for_the_start_needs_no_room() -> None:
+    """It would start again each time that there is none. The page after it waits."""
+    shard = OneShard.new(GroupSettings(max_buffered_bytes=1000))
+    put(shard, b"1", b"2")
+    first = shard.reader()
+    commit(first, next_batch(first))
+    put(shard, b"3")
+    reader = shard.reader()
+    reader.memory.share().hold(1000)
+    with pytest.raises(NoRoomError):
+        reader.fetch()
+    assert reader.has_begun
+    assert not reader.buffer.has_pages
+
+
+def test_a_body_of_unknown_length_has_half_of_a_small_limit() -> None:
+    """Otherwise a batch that stays open would keep a worker from every call through botocore."""
+    reader = OneShard.new(GroupSettings(max_buffered_bytes=1000)).reader()
+    reader.memory.share().hold(400)
+    reader.call.admit(None)
+    assert reader.call.size_bytes == 500
 
 
 def test_data_of_a_reader_that_is_closed_counts_no_longer() -> None:

@@ -149,8 +149,43 @@ def test_a_response_counts_before_it_is_received(monkeypatch: pytest.MonkeyPatch
     assert worker.due_readers()[0] is large
     worker.advance(large)
     assert large.kept.size_bytes > 0
+    worker._line.wait("another")
+    assert not worker._line.may_go(large.key)
+    worker._line.leave("another")
+    assert large.refused_bytes == 0  # an event of a subscription, which makes no call, would need as much
+    assert small in worker.due_readers()
     worker.advance(small)
     assert small.has_begun
+
+
+@pytest.mark.parametrize("why", ["lost", "ended"])
+def test_a_shard_that_wants_no_room_leaves_the_line(why: str) -> None:
+    """Its lease is lost, or its last page is read. The next one is called, although the first would find no room."""
+    worker, _ = start(3, GroupSettings(max_buffered_bytes=1000))
+    gone, waiting, holding = worker.due_readers()
+    worker.advance(holding)
+    if why == "lost":
+        gone.held.lose("it expired")
+    else:
+        gone.buffer.is_ended = True
+    gone.refused_bytes = 5000
+    worker._line.wait(gone.key)
+    worker._line.wait(waiting.key)
+    assert waiting in worker.due_readers()
+    worker._line.wait("another")
+    assert not worker._line.may_go(gone.key)
+
+
+def test_no_more_shards_are_called_than_fit_together() -> None:
+    """Otherwise each page that goes would wake all shards of a long line, and one of them finds room."""
+    worker, _ = start(2, GroupSettings(max_buffered_bytes=1000))
+    first, second = worker.due_readers()
+    for reader in (first, second):
+        reader.refused_bytes = 600
+        worker._line.wait(reader.key)
+    assert worker.due_readers() == [first]
+    worker.advance(first)
+    assert worker.due_readers() == [second]
 
 
 def test_one_open_batch_stops_no_other_shard() -> None:

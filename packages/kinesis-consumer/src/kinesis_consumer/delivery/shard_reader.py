@@ -120,7 +120,10 @@ class ShardReader:
 
     def finds_room(self, taken_bytes: int = 0) -> bool:
         """Return whether there is room in the memory for a call, once others have taken so much of it."""
-        return self.memory.has_room(self.call.number, taken_bytes + max(1, self.refused_bytes))
+        needed_bytes = max(1, self.refused_bytes)
+        if taken_bytes:  # a page that is larger than the limit is read alone
+            return self.memory.used_bytes + taken_bytes + needed_bytes <= self.memory.limit_bytes
+        return self.memory.has_room(self.call.number, needed_bytes)
 
     @property
     def has_room(self) -> bool:

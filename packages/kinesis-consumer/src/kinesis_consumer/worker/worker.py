@@ -81,7 +81,6 @@ class Worker:
             reader.go_on(Pace.succeed)  # only now: a page may come while the store fails
         if not self._shards.reads(reader):  # the lease was released or lost in the meantime
             reader.close()
-            self._line.leave(reader.key)
         self._shards.touch([reader.key])
 
     def due_readers(self) -> list[ShardReader]:
@@ -98,22 +97,22 @@ class Worker:
         ]
 
     def _called(self) -> list[str]:
-        """Return the first shards of the line for which there is room together."""
-        taken_bytes = 0
+        """Return the first shards of the line for which there is room together. Those that want none any more leave it."""
+        taken_bytes, left = 0, list[str]()
 
         def take(key: str) -> bool:
             nonlocal taken_bytes
             reader = self._shards.reader_of(key)
-            if reader is None:
+            if reader is None or not isinstance(reader.held.state, life.Held) or not reader.has_room:
+                left.append(key)
                 return True
             has_room = reader.finds_room(taken_bytes)
             taken_bytes += reader.refused_bytes
             return has_room
 
         called = self._line.call(take)
-        for key in called:
-            if self._shards.reader_of(key) is None:
-                self._line.leave(key)
+        for key in left:
+            self._line.leave(key)
         return called
 
     def next_due_s(self) -> float:
@@ -123,14 +122,13 @@ class Worker:
     def _is_ready(self, reader: ShardReader, now_s: float) -> bool:
         """Return whether `advance` has something to do. If it only waits for a time, or for room, that is noted."""
         if not isinstance(reader.held.state, life.Held):
-            self._line.leave(reader.key)
             return False
         if reader.pace.due_s > now_s:
             self._shards.put_off(reader.key, reader.pace.due_s)
             return False
         is_ready = reader.is_finished or reader.has_work or self._may_fetch(reader)
-        if not is_ready:
-            (self._line.wait if reader.has_room else self._line.leave)(reader.key)
+        if not is_ready and reader.has_room:
+            self._line.wait(reader.key)
         return is_ready
 
     def lag(self) -> dict[str, dict[str, int]]:

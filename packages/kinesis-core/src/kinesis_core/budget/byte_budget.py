@@ -147,7 +147,6 @@ class ByteShare:
         """
         Wait until there is room for a body of *body_bytes* that is about to be received; None if its length is not known.
 
-
         Raises:
             NoRoomError: There was none in time.
             ClosedError: The budget is closed.

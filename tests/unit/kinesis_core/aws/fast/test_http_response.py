@@ -31,6 +31,22 @@ class Text:
         return self.file.readinto(room)
 
 
+class Late(Text):
+    """A socket on which the rest does not come in time."""
+
+    def recv_into(self, room: Any) -> int:  # noqa: ARG002 - nothing comes
+        raise TimeoutError
+
+
+def test_an_error_keeps_no_view_of_a_body() -> None:
+    """The memory is freed when the body does not come. What the traceback still names would be the memory of something else."""
+    with pytest.raises(TimeoutError) as raised:
+        receive(Late(OK + b"Content-Length: 100\r\n\r\nsome"))
+    frames = [entry.frame.f_locals for entry in raised.traceback if entry.name == "readinto"]
+    assert frames
+    assert not any("room" in values for values in frames)
+
+
 REFUSED = {
     # the length: RFC 9112 6.3 (5), RFC 9110 8.6
     "length with a sign": OK + b"Content-Length: +2\r\n" + END,

@@ -104,9 +104,15 @@ def home(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def quick_jvms(home: Path) -> dict[str, str]:
-    """Return variables with which Spark starts quicker than a reader's, and does the same. There are a hundred starts."""
+    """
+    Return variables with which Spark starts quicker than a reader's, and does the same. There are a hundred starts.
+
+    Java finds the home by the user's id and not by HOME. In the tester's home Spark would take what Maven has downloaded there,
+    often a POM without its jar, and then `spark.jars.packages` ends in an error.
+    """
     program = [home / "kinesis-env" / "bin" / "python", ROOT / "tools" / "spark_classes.py"]
     variables: dict[str, str] = json.loads(subprocess.run(program, check=True, stdout=subprocess.PIPE).stdout)
+    variables["SPARK_SUBMIT_OPTS"] += f" -Duser.home={home}"
     return variables
 
 

@@ -83,7 +83,11 @@ class StreamOffset:
 
         The other finished ones were given as SHARD_END by the user, who leaves them out.
         """
-        return {shard_id for shard_id in self.finished() if self.shards[shard_id].arrived_ms is not None}
+        return {
+            shard_id
+            for shard_id, shard_offset in self.shards.items()
+            if isinstance(shard_offset.cut, ShardEnd) and shard_offset.arrived_ms is not None
+        }
 
 
 @frozen

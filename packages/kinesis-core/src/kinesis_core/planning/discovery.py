@@ -276,6 +276,9 @@ def find_needless(finished: Iterable[str], named: Collection[str], listing: List
     All of their children are started. So a listed shard counts as read, because it is an ancestor of named
     ones. An expired shard is no longer needed to show where its children come from.
     """
+    finished = set(finished)
+    if not finished:
+        return finished
     started, children = find_started(named, listing), index_children(listing)
     return {
         shard_id

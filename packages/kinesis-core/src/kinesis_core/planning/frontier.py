@@ -13,7 +13,7 @@ from kinesis_core.planning.discovery import Discovery
 @define
 class Frontier:
     """
-    The unfinished shards whose parents are finished. Each is taken once.
+    The unfinished shards whose parents are finished. Each is taken once. A shallow copy is another frontier at the same place.
 
     The cost of moving on grows with the children of the shards passed, and not with the number of listed shards.
     """
@@ -32,17 +32,21 @@ class Frontier:
     def __attrs_post_init__(self) -> None:
         self._list()
 
+    def is_of(self, listing: Listing, ended: Collection[str]) -> bool:
+        """Return whether a new frontier of the same offset would be the same, with *listing* and *ended*."""
+        return self._listing is listing and self.ended == ended
+
     def take(self, is_due: Callable[[str], bool]) -> list[str]:
         """Return the shards that are due and were not taken yet."""
         due = [shard_id for shard_id in self.shards if is_due(shard_id)]
-        self._taken.update(due)
+        self._taken = self._taken.union(due)
         self.shards = [shard_id for shard_id in self.shards if shard_id not in self._taken]
         return due
 
     def move_on(self, passed: Iterable[str]) -> None:
         """Continue with the children of the shards *passed*, which count as finished from now on."""
         passed = list(passed)
-        self.finished.update(passed)
+        self.finished = self.finished.union(passed)
         if self._listing is not self.discovery.listing:
             self._list()
             return
@@ -57,7 +61,7 @@ class Frontier:
             ]
             self.shards += [s for s in ready if s not in self.ended]
             passed = [s for s in ready if s in self.ended]
-            self.finished.update(passed)
+            self.finished = self.finished.union(passed)
 
     def _list(self) -> None:
         listing = self._listing = self.discovery.listing

@@ -244,10 +244,11 @@ class Planner:
         return Offset(ends) if any(end is not drafts[name].start for name, end in ends.items()) else None
 
     def _due_s(self, drafts: Mapping[str, Draft]) -> float:
-        waits_s = [wait_s for n, planner in self._streams.items() for wait_s in planner.waits_s(drafts[n])]
-        first_s = min(waits_s, default=self._settings.min_fetch_period_s)
+        each = (wait_s for n, planner in self._streams.items() for wait_s in planner.waits_s(drafts[n]))
         if not self._is_to_targets:
-            return first_s
+            return _least(each, self._settings.min_fetch_period_s)
+        waits_s = list(each)
+        first_s = _least(waits_s, self._settings.min_fetch_period_s)
         return max((wait_s for wait_s in waits_s if wait_s <= first_s + TOGETHER_S), default=first_s)
 
     @property
@@ -285,6 +286,16 @@ def _resumed(position: OneStreamStart | KclApplication) -> OneStreamStart:
     if isinstance(position, KclApplication):
         raise TypeError("resume_from_applications replaces KCL applications before anything is planned")
     return position
+
+
+def _least(waits_s: Iterable[float], default_s: float) -> float:
+    """Return the shortest wait, and look no further than the first of 0: thousands of shards may be due."""
+    least_s: float | None = None
+    for wait_s in waits_s:
+        if wait_s <= 0:
+            return wait_s
+        least_s = wait_s if least_s is None else min(least_s, wait_s)
+    return default_s if least_s is None else least_s
 
 
 def _unread(end: StreamOffset, ranges: Iterable[ShardRange], name: str) -> StreamOffset:

@@ -152,9 +152,9 @@ def stalled_pages(progress: Progress) -> int:
 def lag_of(progress: Progress) -> int | None:
     """Return the lag in ms where the last page ended; None if no lag must be reported."""
     match reading(progress):
-        case Unknown() | Gone() | Ended():
-            return None
-        case Idle():
-            return 0
         case Behind(lag_ms) | InGap(_, Gap(lag_ms)):
             return lag_ms
+        case Idle():
+            return 0
+        case Unknown() | Gone() | Ended():
+            return None

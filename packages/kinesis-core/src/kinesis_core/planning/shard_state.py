@@ -24,7 +24,6 @@ from kinesis_core.planning.evidence import Emptiness, Evidence
 from kinesis_core.planning.loss import Doubt
 from kinesis_core.planning.progress import (
     AfterLoss,
-    Ended,
     InGap,
     Progress,
     Unknown,
@@ -135,6 +134,8 @@ class ShardState:
     calls: ShardCalls
     page_room: Callable[[], int] = lambda: 0
     """Returns how many bytes a page may have that is kept for a task."""
+    closed: set[str] = field(factory=set)
+    """The shards of the stream that were found closed at some time. This one adds itself."""
     progress: Progress = field(factory=Unknown, init=False)
     evidence: Evidence = field(factory=Evidence, init=False)
     cache: ShardCache = field(factory=ShardCache, init=False)
@@ -163,11 +164,6 @@ class ShardState:
     def is_at_tip(self) -> bool:
         """Whether the last page had nothing after it, in an open shard or a closed one. True before the first page."""
         return not self.lag_ms
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the shard is closed and no record follows some cut."""
-        return isinstance(reading(self.progress), Ended)
 
     def is_ended(self, cut: Cut) -> bool:
         """Return whether the shard is closed and no record follows *cut*."""
@@ -254,6 +250,8 @@ class ShardState:
     def ends_with(self, cut: Cut, look: Look) -> None:
         """Note that a plan ends with a page which was read from *cut*."""
         self.progress = after_page(self.progress, cut, look.page, at_tip=look.at_tip)
+        if look.is_shard_end:
+            self.closed.add(self.shard_id)
         self.evidence = self.evidence.with_progress(self.progress, self.calls.now_ms())
         if stalled_pages(self.progress) <= 1:
             self._moved_s = self.clock.now_s()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from attrs import define, field
@@ -13,7 +13,7 @@ from kinesis_core.aws import ReadRateLimiter, StreamApi
 from kinesis_core.clock import Clock
 from kinesis_core.model import ShardOffset, StreamOffset
 from kinesis_core.planning.progress import is_idle
-from kinesis_core.planning.schedule import NEVER, Turns, age_ms
+from kinesis_core.planning.schedule import NEVER, Turns, age_ms, in_turn
 from kinesis_core.planning.settings import FULL_MS, PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shares import EVERYTHING, Need
@@ -44,6 +44,8 @@ class ShardStates:
     """Bytes a second that are read of one shard."""
     found: dict[str, ShardState] = field(factory=dict, init=False)
     """Those that were made until now, by shard id."""
+    _closed: set[str] = field(factory=set, init=False)
+    """The shards that were found closed at some time."""
     turns: Turns = field(factory=Turns, init=False)
 
     def of(self, shard_id: str) -> ShardState:
@@ -61,7 +63,7 @@ class ShardStates:
                 on_expired=partial(self._renew, shard_id),
                 crosses_gaps=self.settings.first_plan_crosses_gaps,
             )
-            self.found[shard_id] = ShardState(calls, self._page_room)
+            self.found[shard_id] = ShardState(calls, self._page_room, self._closed)
         return self.found[shard_id]
 
     def _page_room(self) -> int:
@@ -92,12 +94,22 @@ class ShardStates:
             lag_ms = max(lag_ms or 0, refused_ms)
         return None if lag_ms is None else lag_ms + self.turns.unread_ms(shard_id)
 
-    def behind_ms(self, shard_id: str, started: ShardOffset) -> float:
-        """Return how old the unread records of a shard may be: by its last plan, or else by its offset."""
-        state, now_s = self.found.get(shard_id), self.clock.now_s()
-        if state is None or state.lag_ms is None:
-            return age_ms(started, self.api.now_ms())
-        return state.lag_ms + (now_s - self.turns.of(shard_id).at_s) * 1000
+    def in_turn(self, shards: Iterable[str], started: Callable[[str], ShardOffset]) -> list[str]:
+        """
+        Return *shards* in the order in which to begin them. *started* returns how far a shard has been read.
+
+        How old a shard's unread records may be is shown by its last plan, or else by its offset.
+        """
+        now_s, now_ms = self.clock.now_s(), self.api.now_ms()
+
+        def behind_ms(shard_id: str) -> float:
+            state = self.found.get(shard_id)
+            lag_ms = None if state is None else state.lag_ms
+            if lag_ms is None:
+                return age_ms(started(shard_id), now_ms)
+            return lag_ms + (now_s - self.turns.of(shard_id).at_s) * 1000
+
+        return in_turn(shards, self.turns.of, behind_ms)
 
     def need(self, shard_id: str, started: ShardOffset) -> Need:
         """
@@ -121,8 +133,8 @@ class ShardStates:
     def is_ended(self, start: StreamOffset, shard_id: str) -> bool:
         """Return whether the shard was found closed with no record after *start*; the offset may not say so yet."""
         state = self.found.get(shard_id)
-        return state is not None and state.has_ended and state.is_ended(start.started(shard_id).cut)
+        return state is not None and state.is_ended(start.started(shard_id).cut)
 
     def ended(self, start: StreamOffset) -> set[str]:
-        closed = [shard_id for shard_id, state in self.found.items() if state.has_ended]
-        return {shard_id for shard_id in closed if self.is_ended(start, shard_id)}
+        """Return the shards of which `is_ended` is true."""
+        return {shard_id for shard_id in self._closed if self.is_ended(start, shard_id)}

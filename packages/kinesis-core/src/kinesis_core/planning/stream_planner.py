@@ -13,7 +13,8 @@ A plan goes from value to value:
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 
 from attrs import define, evolve, field, frozen
@@ -39,7 +40,7 @@ from kinesis_core.planning.frontier import Frontier
 from kinesis_core.planning.loss import LossReport
 from kinesis_core.planning.offset_times import OffsetTimes, closed
 from kinesis_core.planning.progress import is_lost
-from kinesis_core.planning.schedule import IsSpent, in_turn
+from kinesis_core.planning.schedule import IsSpent
 from kinesis_core.planning.settings import PlanSettings
 from kinesis_core.planning.shard_state import ShardState
 from kinesis_core.planning.shard_states import ShardStates
@@ -90,6 +91,8 @@ class StreamPlanner:
     discovery: Discovery = field(init=False)
     targets: Targets | None = field(default=None, init=False)
     """Of a run that ends. Shards without a target are left out."""
+    _kept: tuple[StreamOffset, Frontier] | None = field(default=None, init=False)
+    """Where a batch starts, and the frontier there."""
 
     def __attrs_post_init__(self) -> None:
         self.facts = StreamFacts(self.name, self.api, self.clock)
@@ -175,10 +178,10 @@ class StreamPlanner:
         self.refresh(draft.start)
         return {s: self.states.need(s, self.started(draft, s)) for s in self.left(draft)}
 
-    def waits_s(self, draft: Draft) -> list[float]:
-        """Return in how many seconds each shard that may have new records can be read; none if no shard is left."""
-        now = self.clock.now_s()
-        return [self.states.of(s).calls.limiter.wait_s(now) for s in self.left(draft)]
+    def waits_s(self, draft: Draft) -> Iterator[float]:
+        """Yield in how many seconds each shard that may have new records can be read; nothing if no shard is left."""
+        now_s = self.clock.now_s()
+        return (self.states.of(s).calls.limiter.wait_s(now_s) for s in self.left(draft))
 
     def started(self, draft: Draft, shard_id: str) -> ShardOffset:
         """Return how far a shard has been read before the batch."""
@@ -230,38 +233,41 @@ class StreamPlanner:
         turns.begin_plan()
         draft = evolve(draft, is_whole=True)
         while not turns.left and (ready := frontier.take(is_due or _always)):
-            starts = {s: self.started(draft, s) for s in ready}
-            ends = self._plan_each(starts, plan, is_spent)
-            moved = {s: end for s, end in ends.items() if end.cut != starts[s].cut}
+            planned = self._plan_each(ready, partial(self.started, draft), plan, is_spent)
+            moved = {s: end for s, (started, end) in planned.items() if end.cut != started.cut}
             draft = Draft(start, {**draft.ends, **moved}, not turns.left)
-            empty = [s for s in ends if self.states.is_ended(start, s)]
-            ended = [*empty, *(s for s, end in ends.items() if end.cut == ShardEnd())]
+            empty = [s for s in planned if self.states.is_ended(start, s)]
+            ended = [*empty, *(s for s, (_, end) in planned.items() if end.cut == ShardEnd())]
             if self.discovery.lacks_children(ended):
                 self.discovery.refresh(self._known(draft), patiently=is_due is None)
             frontier.move_on(empty if is_due else ended)
         return draft
 
     def _plan_each(
-        self, starts: Mapping[str, ShardOffset], plan: Plan, is_spent: IsSpent | None
-    ) -> dict[str, ShardOffset]:
+        self,
+        shards: Sequence[str],
+        start_of: Callable[[str], ShardOffset],
+        plan: Plan,
+        is_spent: IsSpent | None,
+    ) -> dict[str, tuple[ShardOffset, ShardOffset]]:
         """
-        Return the ends of those shards for which there is time, in the order of *starts*.
+        Return the starts and ends of those shards for which there is time, in the order of *shards*.
 
         A plan that begins late plans one shard as well, so that it brings something.
         """
-        turns, order = self.states.turns, list(starts)
-        if is_spent is not None:
-            order = in_turn(order, turns.of, lambda s: self.states.behind_ms(s, starts[s]))
+        turns = self.states.turns
+        order = shards if is_spent is None else self.states.in_turn(shards, start_of)
         first = None if turns.is_begun else order[0]
 
-        def plan_in_time(shard_id: str) -> ShardOffset | None:
+        def plan_in_time(shard_id: str) -> tuple[ShardOffset, ShardOffset] | None:
             if is_spent is not None and shard_id != first and is_spent():
                 return None
-            return self._plan_one(self.states.of(shard_id), starts[shard_id], plan)
+            started = start_of(shard_id)
+            return started, self._plan_one(self.states.of(shard_id), started, plan)
 
-        ends = dict(zip(order, self.run_all(plan_in_time, order), strict=True))
-        found = {s: end for s in starts if (end := ends[s]) is not None}
-        turns.note(found, [s for s in starts if s not in found], self.clock.now_s())
+        planned = dict(zip(order, self.run_all(plan_in_time, order), strict=True))
+        found = {s: ends for s in shards if (ends := planned[s]) is not None}
+        turns.note(found, [s for s in shards if s not in found], self.clock.now_s())
         return found
 
     def _plan_one(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset:
@@ -334,7 +340,12 @@ class StreamPlanner:
         return start.started(shard_id).cut == target.cut
 
     def _frontier(self, start: StreamOffset) -> Frontier:
-        return Frontier(self.discovery, start.shards, start.finished(), self.states.ended(start))
+        """Return the frontier where a batch starts. A plan asks for it several times, so it is kept until something has changed."""
+        ended, kept = self.states.ended(start), self._kept
+        if kept is None or not (kept[0] is start and kept[1].is_of(self.listing, ended)):
+            frontier = Frontier(self.discovery, start.shards, start.finished(), ended)
+            self._kept = kept = (start, frontier)
+        return copy(kept[1])
 
     def _ended(self, draft: Draft) -> set[str]:
         """

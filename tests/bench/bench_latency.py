@@ -25,9 +25,11 @@ from tests.support.streams import make_client
 
 GROUP = "Put to sink"
 ALL = {"quotaShare": "1"}
+BELL = {"wakeConsumer": "bell"}
 CASES: dict[str, tuple[str, dict[str, str]]] = {
     "trigger 0 seconds": ("0 seconds", {}),
     "trigger 0 seconds, quotaShare=1": ("0 seconds", ALL),
+    "trigger 0 seconds, wakeConsumer": ("0 seconds", BELL),
     "trigger 1 second": ("1 second", {}),
 }
 RECORDS = 27
@@ -111,7 +113,7 @@ class _Bench:
 
     def measure(self, trigger: str, options: dict[str, str]) -> _Found:
         """Measure both queries in turns. Each is idle during the other's turn."""
-        ours, floor = probes = self._probes(f"{trigger.partition(' ')[0]}-{len(options)}", options)
+        ours, floor = probes = self._probes("-".join([trigger.partition(" ")[0], *options]), options)
         for probe in probes:
             probe.start(trigger)
         idle = [(self._one(ours, i), self._one(floor, i)) for i in range(RECORDS)][WARM_UP:]

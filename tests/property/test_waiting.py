@@ -51,6 +51,28 @@ def test_attempts_and_waits_stay_within_the_policy(policy: RetryPolicy, failures
         assert 0 <= waited_s <= min(policy.max_interval_s, policy.interval_s * 2**attempt)
 
 
+@given(
+    st.floats(0.01, 1),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.sampled_from(["call", "doze", "wake", "pause"]), st.floats(0, 3)), max_size=60),
+)
+def test_bells_do_not_raise_the_rate(period_s: float, burst: int, steps: list[tuple[str, float]]) -> None:
+    """However often a rest begins and is ended early, there are no more calls than the rate and the burst allow."""
+    limiter, now_s, calls = ReadRateLimiter(period_s, burst), 1000.0, 0
+    for step, amount_s in steps:
+        match step:
+            case "pause":
+                now_s += amount_s
+            case "doze":
+                limiter.doze(now_s + amount_s)
+            case "wake":
+                limiter.wake()
+            case "call" if limiter.wait_s(now_s) == 0:
+                limiter.spend(now_s)
+                calls += 1
+    assert calls <= burst + (now_s - 1000.0) / period_s + 0.001 * calls / period_s + 1
+
+
 @given(st.lists(st.tuples(st.sampled_from(["take", "succeed", "fail", "respond"]), st.floats(-5, 20))))
 def test_a_budget_is_never_overdrawn(steps: list[tuple[str, float]]) -> None:
     """Retries never exceed the sum of budget, successes and seconds, even if the clock is set back."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row
 
-from kinesis_core.errors import AccessDeniedError
+from kinesis_core.errors import AccessDeniedError, StreamNotFoundError
 from kinesis_emulator import Emulator, EventFault, Fault, FaultScript, Step
 from spark.subscribe_calls import SubscribeCalls
 from spark_kinesis_source import all_columns
@@ -226,3 +226,50 @@ def test_batch_reads_are_polled(
     assert reasons == ["Enhanced fan-out has no effect here: a batch read polls."]
     assert not emulator.calls.count("RegisterStreamConsumer")
     assert not emulator.calls.count("SubscribeToShard")
+
+
+# New records that a consumer tells of ------------------------------------------------------------------------
+
+
+@pytest.mark.all_sparks
+@pytest.mark.parametrize("reading", [{}, FAN_OUT], ids=["polling", "fan-out"])
+def test_a_consumer_that_wakes_the_driver(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, reading: dict[str, str]
+) -> None:
+    """An idle shard would be looked at after ten minutes. Its records arrive, since the consumer tells of them. It is removed at the end."""
+    options = stream.options(**reading, wakeConsumer="bell", minFetchPeriod="60 s", quotaShare="0.1")
+    query = make_query(options).start()
+    wait_until(lambda: "bell" in dict(emulator.subscriptions(stream.name)))
+    stream.put_numbers(1)
+    query.wait(lambda: query.rows, "the record")
+    assert query.payloads == stream.payloads
+    query.stop()
+    wait_until(lambda: not consumers(stream), lambda: consumers(stream))
+
+
+@pytest.mark.parametrize("reading", [{}, WITH_FALLBACK], ids=["polling", "fan-out"])
+def test_a_consumer_that_may_not_wake(
+    emulator: Emulator, stream: StreamUnderTest, reading: dict[str, str]
+) -> None:
+    """Without the permission to subscribe the query does not start, and leaves no consumer behind."""
+    emulator.settings.deny = {"SubscribeToShard"}
+    with (
+        pytest.raises(AccessDeniedError),
+        streaming(stream.options(**reading, wakeConsumer="bell")) as reader,
+    ):
+        plan(reader)
+    assert not consumers(stream)
+
+
+def test_an_unknown_consumer_to_wake_the_driver(stream: StreamUnderTest, emulator: Emulator) -> None:
+    """The reading consumer that was registered before is removed again."""
+    arn = emulator.register_consumer(stream.name, "gone")
+    stream.client.deregister_stream_consumer(ConsumerARN=arn)
+    wait_until(lambda: not consumers(stream))
+    with (
+        pytest.raises(StreamNotFoundError, match="gone"),
+        streaming(stream.options(**WITH_FALLBACK, wakeConsumer=arn)) as reader,
+    ):
+        plan(reader)
+    assert emulator.calls.count("RegisterStreamConsumer") == 1
+    wait_until(lambda: not consumers(stream), lambda: consumers(stream))

@@ -14,7 +14,7 @@ from kinesis_core.errors import (
     StreamNotFoundError,
     UnavailableError,
 )
-from kinesis_core.model import Cut, Record, SubscribedPage
+from kinesis_core.model import Cut, Latest, Record, SubscribedPage
 from support.fake_stream import FakeShard, FakeStream
 
 LIFE_S, RESUBSCRIBE_AFTER_S, HEARTBEAT_S, SILENCE_S = 300.0, 5.0, 5.0, 30.0
@@ -62,14 +62,14 @@ class Subscriptions:
     rng: random.Random | None = None
     """With it, each subscription has a random trouble within seconds."""
     consumer: str = "arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/me:1"
-    calls: list[tuple[float, str, Cut]] = field(factory=list)
+    calls: list[tuple[float, str, Cut | Latest]] = field(factory=list)
     open: int = 0
     """Subscriptions that have not been closed."""
     _started_s: dict[str, float] = field(factory=dict)
     _latest: dict[str, object] = field(factory=dict)
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         now_s = self.stream.clock.now_s()
         self.calls.append((now_s, shard_id, cut))
@@ -105,11 +105,12 @@ class Subscriptions:
         )
 
     def _events(
-        self, shard: FakeShard, cut: Cut, subscription: object, with_data: bool
+        self, shard: FakeShard, cut: Cut | Latest, subscription: object, with_data: bool
     ) -> Generator[SubscribedPage, None, None]:
         clock, trouble = self.stream.clock, self._trouble()
         ends_s = clock.now_s() + LIFE_S
-        index, sent = max(shard.trimmed, self.stream._index(shard, cut)), 0
+        begin = len(shard.records) if isinstance(cut, Latest) else self.stream._index(shard, cut)
+        index, sent = max(shard.trimmed, begin), 0
         reached = getattr(cut, "number", shard.first_number)
         self.open += 1
         try:

@@ -81,6 +81,14 @@ def subscribing(look: Callable[[FanOutSettings], object]) -> Observe:
     return observe
 
 
+def registered(world: World, given: Options) -> object:
+    """Return the names of the consumers that a query registers."""
+    requests = _plan(world, given)
+    return [
+        request.params["ConsumerName"] for request in requests if request.action == "RegisterStreamConsumer"
+    ]
+
+
 name = described(lambda params: params.get("ConsumerName"))
 
 EFFECTS = {
@@ -139,4 +147,5 @@ EFFECTS = {
         RECORDS,
         both={**FAN_OUT, **FROM_OLDEST, "subscribeRetries": "0", "inlineRecords": "false"},
     ),
+    "wakeConsumer": Effect(registered, {"wakeConsumer": "bell"}, ["bell"], []),
 }

@@ -12,11 +12,14 @@ from kinesis_core.clock import SystemClock
 from spark_kinesis_source.options import FanOutOptions
 
 if TYPE_CHECKING:
-    from kinesis_core.aws import Consumer
+    from kinesis_core.aws import Consumer, SubscribeApi
 
 
 class QueryConsumers:
     """The ACTIVE consumers of a query, on the driver."""
+
+    subscriptions: dict[str, SubscribeApi]
+    """Their subscriptions, by the stream's name in offsets."""
 
     def __init__(self, connection: Connection, options: FanOutOptions) -> None:
         """
@@ -30,6 +33,7 @@ class QueryConsumers:
         self._apis = {ref.label: consumer_client(connection, ref) for ref in connection.streams}
         self._deregister_on_stop = options.deregister_on_stop
         self._found: dict[str, Consumer] = {}
+        self.subscriptions = {}
         if self._deregister_on_stop:
             _exit_on_sigterm()
         try:
@@ -55,7 +59,9 @@ class QueryConsumers:
                 tags=settings.consumer_tags,
             )
             self._found[ref.label] = consumer
-            check_permission(subscription_client(connection, ref, consumer.arn, settings.transport))
+            api = subscription_client(connection, ref, consumer.arn, settings.transport)
+            check_permission(api)
+            self.subscriptions[ref.label] = api
 
     @property
     def arns(self) -> dict[str, str]:

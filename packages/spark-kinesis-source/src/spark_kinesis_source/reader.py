@@ -43,6 +43,7 @@ class StreamReader(DataSourceStreamReader):
         self._ahead: PlanAhead | None = None
         self._publisher: LeasePublisher | None = None
         self._consumers: QueryConsumers | None = None
+        self._wakers: QueryConsumers | None = None
         self._initial: Offset | None = None
 
     def __reduce__(self) -> tuple[Callable[[ReadTask], ReadTask], tuple[ReadTask]]:
@@ -51,15 +52,32 @@ class StreamReader(DataSourceStreamReader):
     @property
     def planner(self) -> Planner:
         if self._opened is None:
-            from spark_kinesis_source.fan_out import QueryConsumers
             from spark_kinesis_source.planner_factory import open_planner, open_publisher
 
             planner = open_planner(self.options, is_planned_once=self.may_be_planned_once)
             self._publisher = open_publisher(self.options)
-            if self.options.fan_out is not None:
-                self._consumers = QueryConsumers(self.options.connection, self.options.fan_out)
+            try:
+                self._open_consumers(planner)
+            except BaseException:
+                self._remove_consumers()  # Spark does not call stop() for a query that has not started
+                raise
             self._opened = planner
         return self._opened
+
+    def _open_consumers(self, planner: Planner) -> None:
+        from spark_kinesis_source.fan_out import QueryConsumers
+
+        connection, reading, waking = self.options.connection, self.options.fan_out, self.options.wake
+        if reading is not None:
+            self._consumers = QueryConsumers(connection, reading)
+        if waking is not None:
+            self._wakers = QueryConsumers(connection, waking)
+            planner.listen(self._wakers.subscriptions)
+
+    def _remove_consumers(self) -> None:
+        for consumers in (self._consumers, self._wakers):
+            if consumers is not None:
+                consumers.remove()
 
     @property
     def gate(self) -> BatchGate:
@@ -132,5 +150,4 @@ class StreamReader(DataSourceStreamReader):
             self._opened.close()
         if self._publisher is not None:
             self._publisher.close()
-        if self._consumers is not None:
-            self._consumers.remove()
+        self._remove_consumers()

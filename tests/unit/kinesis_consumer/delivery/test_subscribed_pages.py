@@ -22,7 +22,7 @@ from kinesis_core import (
 )
 from kinesis_core.aws import SubscribeApi
 from kinesis_core.budget import ByteBudget
-from kinesis_core.model import Cut, ShardOffset, SubscribedPage, TrimHorizon
+from kinesis_core.model import Cut, Latest, ShardOffset, SubscribedPage, TrimHorizon
 from support.fake_stream import FakeClock
 from support.waiting import PATIENCE_S
 from unit.kinesis_consumer.consumer_parts import OneShard, commit, data
@@ -33,11 +33,11 @@ class Silent:
     """Subscriptions that bring no event until the test ends them."""
 
     consumer: str = "arn:consumer"
-    cuts: list[Cut] = field(factory=list)
+    cuts: list[Cut | Latest] = field(factory=list)
     end: Event = field(factory=Event)
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         assert (shard_id, with_data) == ("shardId-000000000000", True)
         self.cuts.append(cut)
@@ -101,7 +101,7 @@ class Quiet(Silent):
     """Subscriptions that bring one event without records before they are silent."""
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         yield SubscribedPage([], 0, None, continuation="5")
         yield from Silent.subscribe(self, shard_id, cut, with_data)
@@ -135,7 +135,7 @@ class Refused:
     started_s: list[float] = field(factory=list)
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         assert (shard_id, cut, with_data) == ("shardId-000000000000", TrimHorizon(), True)
         self.started_s.append(self.clock.now)

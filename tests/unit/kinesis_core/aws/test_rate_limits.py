@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from kinesis_core.aws import ReadRateLimiter
 
 NOW_S = 1000.0
@@ -25,6 +27,38 @@ def test_a_rest_is_kept_and_never_shortened() -> None:
     assert limiter.wait_s(NOW_S + 5) == 0
 
 
+def test_a_doze_ends_early() -> None:
+    """Then the next call is due when the rate allows it, and not before."""
+    limiter = ReadRateLimiter(0.2)
+    limiter.spend(NOW_S)
+    limiter.doze(NOW_S + 5)
+    limiter.doze(NOW_S + 6)
+    assert limiter.wait_s(NOW_S) == 6
+    limiter.wake()
+    assert abs(limiter.wait_s(NOW_S) - 0.2) < 1e-6
+
+
+@pytest.mark.parametrize("back_off", [True, False], ids=["throttled", "spent"])
+def test_a_wait_that_began_in_a_doze_does_not_end_early(back_off: bool) -> None:
+    """A throttle, or calls that a task makes, count after a doze has ended."""
+    limiter = ReadRateLimiter(0.2)
+    limiter.doze(NOW_S + 5)
+    if back_off:
+        limiter.throttled(NOW_S + 5, random.Random(0))
+    else:
+        limiter.spend(NOW_S + 5)
+    wait_s = limiter.wait_s(NOW_S + 5)
+    limiter.wake()
+    assert limiter.wait_s(NOW_S + 5) == wait_s >= 0.2 - 1e-6
+
+
+def test_nothing_wakes_what_does_not_doze() -> None:
+    limiter = ReadRateLimiter(0.2)
+    limiter.rest(NOW_S + 5)
+    limiter.wake()
+    assert limiter.wait_s(NOW_S) == 5
+
+
 def test_success_ends_backing_off() -> None:
     """After a success the next throttle waits no longer than a first one."""
     limiter, rng = ReadRateLimiter(0.2), random.Random(0)
@@ -43,3 +77,13 @@ def test_a_clock_set_back_does_not_lengthen_a_wait() -> None:
     assert limiter.wait_s(NOW_S + 1) == 4
     assert abs(limiter.wait_s(NOW_S + 1 - 3600) - 4) < 1e-6
     assert limiter.wait_s(NOW_S + 5 - 3600) == 0
+
+
+def test_a_clock_set_back_does_not_lengthen_the_wait_after_a_doze() -> None:
+    limiter = ReadRateLimiter(0.2)
+    limiter.spend(NOW_S)
+    limiter.doze(NOW_S + 5)
+    assert limiter.wait_s(NOW_S) == 5
+    assert limiter.wait_s(NOW_S - 3600) == 5
+    limiter.wake()
+    assert abs(limiter.wait_s(NOW_S - 3600) - 0.2) < 1e-6

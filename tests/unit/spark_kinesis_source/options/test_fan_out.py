@@ -56,11 +56,12 @@ VALUES = {
     "fanOutFallback": "false",
     "fanOutTransport": "HTTP/2",
 }
+"""Options that have no effect where the stream is polled, unless `wakeConsumer` is set."""
 
 
 def test_every_option_has_a_value() -> None:
     """Every option has a value here."""
-    assert set(VALUES) == {option.name for option in FAN_OUT.options} - {"consumerType"}
+    assert set(VALUES) == {option.name for option in FAN_OUT.options} - {"consumerType", "wakeConsumer"}
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -192,6 +193,102 @@ def test_refusals(given: dict[str, str], message: str) -> None:
     """A refusal names option, domain and value."""
     with pytest.raises(OptionError) as caught:
         fan_out(**given)
+    assert str(caught.value) == message
+
+
+def waking(**given: str) -> SourceOptions:
+    return SourceOptions.parse({"streamName": "orders", "region": "eu-west-1", **given})
+
+
+@pytest.mark.parametrize("reading", [{}, {"consumerType": "efo"}], ids=["polling", "efo"])
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"wakeConsumer": "bell"}, FanOutOptions({"orders": "bell"}, True, FanOutSettings())),
+        (
+            {
+                "wakeConsumer": "bell",
+                "keepConsumer": "true",
+                "subscribeTimeout": "9",
+                "consumerTags": "team=a",
+            },
+            FanOutOptions(
+                {"orders": "bell"}, False, FanOutSettings(timeout_s=9, consumer_tags={"team": "a"})
+            ),
+        ),
+        (
+            {"wakeConsumer": "bell", "fanOutTransport": "HTTP/2"},
+            FanOutOptions({"orders": "bell"}, True, FanOutSettings(transport=FanOutTransport.HTTP_2)),
+        ),
+        (
+            {"wakeConsumer": ME},
+            FanOutOptions({"orders": ME}, False, FanOutSettings(), register_if_missing=False),
+        ),
+        (
+            {"wakeConsumer": f"{OTHER},{ME}", "streamName": "orders,payments"},
+            FanOutOptions(
+                {"orders": ME, "payments": OTHER}, False, FanOutSettings(), register_if_missing=False
+            ),
+        ),
+        (
+            {"wakeConsumer": "bell", "streamName": "orders,payments"},
+            FanOutOptions({"orders": "bell", "payments": "bell"}, True, FanOutSettings()),
+        ),
+    ],
+)
+def test_a_consumer_that_wakes(
+    given: dict[str, str], reading: dict[str, str], expected: FanOutOptions
+) -> None:
+    """It has the lifetime, tags and transport of one that reads, and works beside it. No option of it is called useless."""
+    options = waking(**given, **reading)
+    assert options.wake == expected
+    assert (options.fan_out is not None) is bool(reading)
+    assert options.ignored == ()
+
+
+def test_only_some_options_belong_to_a_consumer_that_wakes() -> None:
+    """The others still have no effect where the stream is polled."""
+    options = waking(wakeConsumer="bell", subscribeRetries="3", consumerName="me", keepConsumer="true")
+    assert sorted(reason.split("'")[1] for reason in options.ignored) == ["consumerName", "subscribeRetries"]
+
+
+def test_a_batch_read_wakes_nobody() -> None:
+    """It says so."""
+    options = waking(wakeConsumer="bell").for_batch_read()
+    assert options.wake is None
+    assert options.ignored == ("Enhanced fan-out has no effect here: a batch read polls.",)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"wakeConsumer": "bell,other"},
+            "Option 'wakeConsumer' names several consumers. Give one name, or one ARN per stream.",
+        ),
+        (
+            {"wakeConsumer": f"bell,{ME}"},
+            "Option 'wakeConsumer' names several consumers. Give one name, or one ARN per stream.",
+        ),
+        ({"wakeConsumer": OTHER}, "Option 'wakeConsumer' has no consumer of stream 'orders'."),
+        (
+            {"wakeConsumer": "me", "consumerName": "me", "consumerType": "efo"},
+            "Option 'wakeConsumer' is 'me', which reads stream 'orders'. A consumer has one subscription per shard, so name another one.",
+        ),
+        (
+            {"wakeConsumer": ME, "consumerARN": ME, "consumerType": "efo"},
+            f"Option 'wakeConsumer' is '{ME}', which reads stream 'orders'. A consumer has one subscription per shard, so name "
+            "another one.",
+        ),
+        (
+            {"wakeConsumer": "my bell"},
+            "Option 'wakeConsumer' is 'my bell'. Use a name of 1 to 128 letters, digits and any of _.-, or ARNs of consumers.",
+        ),
+    ],
+)
+def test_refusals_of_a_consumer_that_wakes(given: dict[str, str], message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        waking(**given)
     assert str(caught.value) == message
 
 

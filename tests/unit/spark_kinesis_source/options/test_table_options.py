@@ -88,6 +88,7 @@ EXAMPLES: dict[str, dict[str, str]] = {
     "subscribeRetries": {"subscribeRetries": "3"},
     "fanOutFallback": {"fanOutFallback": "false"},
     "fanOutTransport": {"fanOutTransport": "HTTP/1.1"},
+    "wakeConsumer": {"wakeConsumer": "bell"},
     "metadataCommitterType": {"metadataCommitterType": "DYNAMODB"},
     "dynamodbTableName": {"metadataCommitterType": "DYNAMODB", "dynamodbTableName": "progress"},
     "dynamodbEndpointUrl": {"metadataCommitterType": "DYNAMODB", "dynamodbEndpointUrl": "http://127.0.0.1:1"},

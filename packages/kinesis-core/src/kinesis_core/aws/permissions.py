@@ -298,7 +298,7 @@ CALLS = (
                 Purpose.FAN_OUT,
                 BOTH,
                 "once when a query starts, to check that it is allowed; in a task at the start of a range, and again after "
-                "5 minutes",
+                "5 minutes; with `wakeConsumer` on the driver for each shard, every 5 minutes",
             ),
         ),
         "1 call a second, 1 every 5 seconds with success, and 2 MiB a second, per consumer and shard",
@@ -335,7 +335,7 @@ CALLS = (
 
 KEY_USES = (
     KeyUse("Decrypt", Purpose.SOURCE, BOTH, ("GetRecords",)),
-    KeyUse("Decrypt", Purpose.FAN_OUT, EXECUTORS, ("SubscribeToShard",)),
+    KeyUse("Decrypt", Purpose.FAN_OUT, BOTH, ("SubscribeToShard",)),
     KeyUse("GenerateDataKey", Purpose.SINK, EXECUTORS, ("PutRecords",)),
 )
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from kinesis_core.model import Cut, Page, PutEntry, PutResponse, Shard, StreamSummary, SubscribedPage
+from kinesis_core.model import Cut, Latest, Page, PutEntry, PutResponse, Shard, StreamSummary, SubscribedPage
 
 RESUBSCRIBE_S = 5.0
 """
@@ -103,7 +103,7 @@ class SubscribeApi(Protocol):
         ...
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         """
         Return the events of a new subscription to *shard_id* from *cut*, which is neither a time nor `ShardEnd`.

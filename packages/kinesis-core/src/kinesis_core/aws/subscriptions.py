@@ -27,7 +27,7 @@ from kinesis_core.aws.retry import Throttles
 from kinesis_core.aws.service_errors import MALFORMED, malformed, translate
 from kinesis_core.aws.stream_api import Consumer
 from kinesis_core.errors import OptionError, ServiceError, UnavailableError
-from kinesis_core.model import After, At, Cut, SubscribedPage, TrimHorizon
+from kinesis_core.model import After, At, Cut, Latest, SubscribedPage, TrimHorizon
 
 _CONNECTION = "KinesisCoreConnection"
 _ACTION = "SubscribeToShard"
@@ -68,7 +68,7 @@ class BotoSubscribeApi(BotoCaller):
     consumer: str
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         where = {"shard": shard_id, "consumer": self.consumer}
         request = {"ConsumerARN": self.consumer, "ShardId": shard_id, "StartingPosition": _position(cut)}
@@ -91,8 +91,10 @@ class BotoSubscribeApi(BotoCaller):
         return response
 
 
-def _position(cut: Cut) -> dict[str, str]:
+def _position(cut: Cut | Latest) -> dict[str, str]:
     match cut:
+        case Latest():
+            return {"Type": "LATEST"}
         case TrimHorizon():
             return {"Type": "TRIM_HORIZON"}
         case At(number):
@@ -100,7 +102,7 @@ def _position(cut: Cut) -> dict[str, str]:
         case After(number):
             return {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": str(number)}
         case _:
-            raise ValueError("a subscription starts at a record or at TRIM_HORIZON")
+            raise ValueError("a subscription starts at a record, at TRIM_HORIZON or at LATEST")
 
 
 def _events(

@@ -37,6 +37,21 @@ PLANNING = (
         example="batch.planned stream=orders shards=4 duration_s=0.031 lag_ms=0",
     ),
     Event(
+        "bell.failed",
+        "WARNING",
+        "driver",
+        "A subscription of `wakeConsumer` failed. Until it works again, new records of the shard are found by looking, as without it. "
+        "There is one line for failures in a row with the same code.",
+        {
+            "stream": "",
+            "shard": "",
+            "consumer": "the consumer's ARN",
+            "code": "AWS's error code, or the name of the failure",
+            "reason": "the error",
+        },
+        example="bell.failed stream=orders shard=shardId-000000000003 consumer=arn:aws:kinesis:... code=ResourceInUseException reason=...",
+    ),
+    Event(
         "listing.refused",
         "INFO",
         "driver",

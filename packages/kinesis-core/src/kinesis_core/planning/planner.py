@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
-from kinesis_core.aws import StreamApi
+from kinesis_core.aws import StreamApi, SubscribeApi
 from kinesis_core.clock import Clock, SystemClock
 from kinesis_core.errors import OffsetError
 from kinesis_core.model import (
@@ -24,6 +25,7 @@ from kinesis_core.model import (
     position_in,
     ranges_between,
 )
+from kinesis_core.planning.bells import Bells
 from kinesis_core.planning.pacing import log_planned
 from kinesis_core.planning.schedule import Lanes, LastPlan, Schedule
 from kinesis_core.planning.settings import Limits, PlanSettings
@@ -69,7 +71,8 @@ class Planner:
         self._lanes = Lanes(threads) if threads > 1 else None
         self._settings = settings or PlanSettings()
         run_all = self._lanes.run_all if self._lanes else map
-        rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
+        self._rng = rng = rng or random.Random()  # noqa: S311 # jitter, not a secret
+        self._rang: threading.Event | None = None
         self._streams = {
             name: StreamPlanner(name, api, self._settings, self._clock, rng, run_all)
             for name, api in sorted(apis.items())
@@ -111,16 +114,30 @@ class Planner:
                 planner.targets = planner.find_targets(drafts[name])
             self._fixes_targets = False
         while True:
-            self._clock.sleep(self._due_s(drafts))
+            self._await_due(drafts)
             is_whole, self._is_whole = self._is_whole or not bounded, False
             shares = self._shares(drafts, bounded, is_whole)
             planned = self._plan_round(drafts, shares, is_whole=is_whole)
+            if bounded and not self._is_to_targets:
+                for name, planner in self._streams.items():
+                    planner.hang_bells(drafts[name])
             if planned is not None:
                 if shares is None:
                     self._warn_of_backlog(planned)
                 return planned
             if self._has_reached_targets(drafts):
                 return start
+
+    def listen(self, consumers: Mapping[str, SubscribeApi], rang: threading.Event | None = None) -> None:
+        """
+        Let consumers of enhanced fan-out tell of new records, by stream: a bounded plan then waits for no look at an idle shard.
+
+        Each shard without new records has a thread and a subscription from then on, which receives all of its records. *rang* is
+        what the planner waits for.
+        """
+        self._rang = rang or threading.Event()
+        for name, api in consumers.items():
+            self._streams[name].bells = Bells(name, api, self._clock, self._rng, self._rang)
 
     def end_offset(
         self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None
@@ -191,6 +208,9 @@ class Planner:
         return {name: planner.reports.count for name, planner in self._streams.items()}
 
     def close(self) -> None:
+        for planner in self._streams.values():
+            if planner.bells:
+                planner.bells.close()
         if self._lanes:
             self._lanes.close()
 
@@ -242,6 +262,19 @@ class Planner:
         is_last = self._has_reached_targets(drafts)
         ends = {n: p.finish(drafts[n], keeps_times=is_last) for n, p in self._streams.items()}
         return Offset(ends) if any(end is not drafts[name].start for name, end in ends.items()) else None
+
+    def _await_due(self, drafts: Mapping[str, Draft]) -> None:
+        """Wait until a shard may be read again. The bell of a shard ends its rest."""
+        if self._rang is None:
+            self._clock.sleep(self._due_s(drafts))
+            return
+        while True:
+            self._rang.clear()
+            for planner in self._streams.values():
+                planner.wake()
+            due_s = self._due_s(drafts)
+            if due_s <= 0 or not self._rang.wait(due_s):
+                return
 
     def _due_s(self, drafts: Mapping[str, Draft]) -> float:
         each = (wait_s for n, planner in self._streams.items() for wait_s in planner.waits_s(drafts[n]))

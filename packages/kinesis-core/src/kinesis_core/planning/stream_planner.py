@@ -34,6 +34,7 @@ from kinesis_core.model import (
     TrimHorizon,
 )
 from kinesis_core.planning.batch_end import plan_end
+from kinesis_core.planning.bells import Bells
 from kinesis_core.planning.data_loss import DataLoss, FindEnd
 from kinesis_core.planning.discovery import Discovery, Known, find_needless
 from kinesis_core.planning.frontier import Frontier
@@ -91,6 +92,8 @@ class StreamPlanner:
     discovery: Discovery = field(init=False)
     targets: Targets | None = field(default=None, init=False)
     """Of a run that ends. Shards without a target are left out."""
+    bells: Bells | None = field(default=None, init=False)
+    """Tell of new records; None where shards are only looked at."""
     _kept: tuple[StreamOffset, Frontier] | None = field(default=None, init=False)
     """Where a batch starts, and the frontier there."""
 
@@ -215,7 +218,19 @@ class StreamPlanner:
     def rest(self, shard_id: str) -> None:
         """Leave a shard to its other consumers for a moment."""
         rested_s = self.clock.now_s() + self.settings.look_period_s
-        self.states.of(shard_id).calls.limiter.rest(rested_s)
+        self.states.of(shard_id).calls.limiter.doze(rested_s)
+
+    def wake(self) -> None:
+        """End the rest of the shards that have new records, as their bells say."""
+        for shard_id in self.bells.take() if self.bells else ():
+            if shard_id in self.states.found:
+                self.states.of(shard_id).calls.limiter.wake()
+
+    def hang_bells(self, draft: Draft) -> None:
+        """Hang bells for the shards that have nothing new, where a consumer is there for that."""
+        if self.bells:
+            left = self.left(draft)
+            self.bells.watch(left, (s for s in left if self.states.lag_ms(s) == 0))
 
     def _plan(
         self,

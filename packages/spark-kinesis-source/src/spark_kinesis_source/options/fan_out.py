@@ -162,6 +162,22 @@ FAN_OUT_TRANSPORT = FAN_OUT.option(
     parser=one_of({transport.value: transport for transport in FanOutTransport}),
     default=_DEFAULTS.transport,
 )
+WAKE_CONSUMER = FAN_OUT.option(
+    name="wakeConsumer",
+    meaning=(
+        "The name of a consumer, or the ARN of an existing one, that tells the driver of new records at once; for several streams one ARN "
+        "per stream, separated by commas. Without it a record waits until the driver looks, 200 ms on average. It works with "
+        "`consumerType=polling` too, and needs another consumer than the one that reads. A consumer given by name is registered and "
+        "deregistered as with `consumerName`. The driver receives all records of the streams with it, by a connection and a thread for "
+        "each shard. Triggers that end, and batch reads, do not use it."
+    ),
+    parser=list_of(
+        f"{_NAME}|{_ARN}",
+        "a name of 1 to 128 letters, digits and any of _.-, or ARNs of consumers",
+    ),
+    default=(),
+    default_text="not set; the driver looks",
+)
 
 CONSUMER_ALTERNATIVES: Alternatives = (
     (CONSUMER_NAME,),
@@ -181,12 +197,15 @@ FAN_OUT_OPTIONS = (
     SUBSCRIBE_RETRIES,
     FAN_OUT_FALLBACK,
     FAN_OUT_TRANSPORT,
+    WAKE_CONSUMER,
 )
+_OF_WAKING = (WAKE_CONSUMER, KEEP_CONSUMER, CONSUMER_TAGS, SUBSCRIBE_TIMEOUT, FAN_OUT_TRANSPORT)
+"""The options that have an effect with `WAKE_CONSUMER`, also where the streams are polled."""
 
 
 @frozen
 class FanOutOptions:
-    """How a query reads by enhanced fan-out."""
+    """The consumers by which a query reads by enhanced fan-out, or by which its driver learns of new records."""
 
     consumers: Mapping[str, str]
     """The name or ARN of the consumer, by the stream's name in offsets."""
@@ -210,8 +229,44 @@ class FanOutOptions:
         _check_named_once(values)
         arns = _read_arns(values)
         is_ours = not arns and not values.is_given(REGISTERED_CONSUMER_ID)
+        named_by = CONSUMER_ARN if values.is_given(CONSUMER_ARN) else REGISTERED_CONSUMER_ID
         return FanOutOptions(
-            _match(values, arns, connection) if arns else _name(values, connection),
+            _match(values.label(named_by), arns, connection) if arns else _name(values, connection),
+            deregister_on_stop=is_ours and not values[KEEP_CONSUMER],
+            settings=_read_settings(values),
+            register_if_missing=is_ours,
+        )
+
+    @staticmethod
+    def to_wake(
+        values: Values, connection: Connection, reading: FanOutOptions | None
+    ) -> FanOutOptions | None:
+        """
+        Return the consumers by which the driver learns of new records. None means that it only looks. *reading* is how the query reads.
+
+        Raises:
+            OptionError: The option names several consumers for a stream or none, or one that reads as well, or the packages for
+                HTTP/2 are not installed.
+        """
+        given, label = values[WAKE_CONSUMER], values.label(WAKE_CONSUMER)
+        if not given:
+            return None
+        arns = tuple(one for one in given if one.startswith("arn:"))
+        if not arns and len(given) == 1:
+            consumers = {ref.label: given[0] for ref in connection.streams}
+        elif len(arns) == len(given):
+            consumers = _match(label, arns, connection)
+        else:
+            raise OptionError(f"{label} names several consumers. Give one name, or one ARN per stream.")
+        for stream, consumer in consumers.items():
+            if reading is not None and reading.consumers[stream] == consumer:
+                raise OptionError(
+                    f"{label} is '{shorten(consumer)}', which reads stream '{stream}'. A consumer has one subscription per shard, "
+                    "so name another one."
+                )
+        is_ours = not arns
+        return FanOutOptions(
+            consumers,
             deregister_on_stop=is_ours and not values[KEEP_CONSUMER],
             settings=_read_settings(values),
             register_if_missing=is_ours,
@@ -242,7 +297,8 @@ def ignored_fan_out_options(values: Values) -> tuple[str, ...]:
     """Return a line for the log for each option of fan-out that has no effect because the streams are polled."""
     if read_mode(values) is ReadMode.FAN_OUT:
         return ()
-    given = [option for option in FAN_OUT.options if option is not CONSUMER_TYPE and values.is_given(option)]
+    effective = (CONSUMER_TYPE, *(_OF_WAKING if values[WAKE_CONSUMER] else ()))
+    given = [option for option in FAN_OUT.options if option not in effective and values.is_given(option)]
     reason = "has no effect here: it belongs to enhanced fan-out, and the stream is polled."
     return tuple(f"{values.label(option)} {reason}" for option in given)
 
@@ -271,17 +327,16 @@ def _name(values: Values, connection: Connection) -> dict[str, str]:
     return {ref.label: given or (prefix + ref.name)[:128] for ref in connection.streams}
 
 
-def _match(values: Values, arns: tuple[str, ...], connection: Connection) -> dict[str, str]:
-    """Return the consumer of each stream. Each stream must have exactly one."""
-    option = CONSUMER_ARN if values.is_given(CONSUMER_ARN) else REGISTERED_CONSUMER_ID
+def _match(label: str, arns: tuple[str, ...], connection: Connection) -> dict[str, str]:
+    """Return the consumer of each stream, from the option *label*. Each stream must have exactly one."""
     found = {ref.label: arn for ref in connection.streams for arn in arns if _is_of(arn, ref)}
     missing = [ref.label for ref in connection.streams if ref.label not in found]
     foreign = [arn for arn in arns if arn not in found.values()]
     if missing:
-        raise OptionError(f"{values.label(option)} has no consumer of stream '{missing[0]}'.")
+        raise OptionError(f"{label} has no consumer of stream '{missing[0]}'.")
     if foreign:
         raise OptionError(
-            f"{values.label(option)} has {foreign[0]}, which belongs to no stream of this query or is a second consumer of one. "
+            f"{label} has {foreign[0]}, which belongs to no stream of this query or is a second consumer of one. "
             "Remove it."
         )
     return found

@@ -87,6 +87,8 @@ class SourceOptions:
     freeze_worker_heap: bool
     fan_out: FanOutOptions | None
     """None if the streams are polled."""
+    wake: FanOutOptions | None
+    """The consumers that tell the driver of new records. None if it only looks."""
     lease_table: str | None
     """The table that progress is published to. None if it is not."""
     dynamodb_endpoint_url: str | None
@@ -109,6 +111,7 @@ class SourceOptions:
         streaming_start = positions.STREAMING_START if start is None else start
         _check_together(values, streaming_start, connection)
         min_fetch_period_s, ignored_period = _read_fetch_period(values)
+        reading = FanOutOptions.from_values(values, connection)
         lease_table, ignored_lease_options = read_lease_table(
             values, connection, is_read=names_applications(streaming_start)
         )
@@ -134,7 +137,8 @@ class SourceOptions:
             ),
             deaggregate=values[batches.DEAGGREGATE],
             freeze_worker_heap=values[FREEZE_WORKER_HEAP],
-            fan_out=FanOutOptions.from_values(values, connection),
+            fan_out=reading,
+            wake=FanOutOptions.to_wake(values, connection, reading),
             lease_table=lease_table,
             dynamodb_endpoint_url=values[publishing.DYNAMODB_ENDPOINT_URL],
             ignored=values.ignored
@@ -147,10 +151,10 @@ class SourceOptions:
     def for_batch_read(self) -> SourceOptions:
         """Return the options of spark.read. Its tasks always poll: one read does not justify a registered consumer."""
         options = evolve(self, plan=evolve(self.plan, inline_records=False))
-        if self.fan_out is None:
+        if self.fan_out is None and self.wake is None:
             return options
         reason = "Enhanced fan-out has no effect here: a batch read polls."
-        return evolve(options, fan_out=None, ignored=(*self.ignored, reason))
+        return evolve(options, fan_out=None, wake=None, ignored=(*self.ignored, reason))
 
 
 def _read_plan(values: Values, min_fetch_period_s: float) -> PlanSettings:

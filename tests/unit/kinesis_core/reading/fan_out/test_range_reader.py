@@ -19,7 +19,17 @@ from kinesis_core.errors import (
     ServiceError,
     UnavailableError,
 )
-from kinesis_core.model import After, At, Cut, Record, ShardEnd, ShardRange, SubscribedPage, TrimHorizon
+from kinesis_core.model import (
+    After,
+    At,
+    Cut,
+    Latest,
+    Record,
+    ShardEnd,
+    ShardRange,
+    SubscribedPage,
+    TrimHorizon,
+)
 from kinesis_core.model.cuts import EndCut
 from kinesis_core.reading import FanOutSettings, PollingRangeReader, ReadSettings
 from kinesis_core.reading.fan_out import FanOutRangeReader
@@ -101,7 +111,7 @@ class Inexact(Subscriptions):
     def subscribe(
         self,
         shard_id: str,
-        cut: Cut,  # noqa: ARG002 # the method's signature
+        cut: Cut | Latest,  # noqa: ARG002 # the method's signature
         with_data: bool = True,
     ) -> Generator[SubscribedPage, None, None]:
         return super().subscribe(shard_id, TrimHorizon(), with_data)
@@ -118,7 +128,7 @@ class ContinuationAfterTheEnd(Subscriptions):
     """The event with a shard's children has a continuation too."""
 
     def subscribe(
-        self, shard_id: str, cut: Cut, with_data: bool = True
+        self, shard_id: str, cut: Cut | Latest, with_data: bool = True
     ) -> Generator[SubscribedPage, None, None]:
         for page in super().subscribe(shard_id, cut, with_data):
             if page.child_shards:

@@ -23,7 +23,7 @@ SOURCE_NAMES = names_in(
     "maxRecordsPerFetch minFetchPeriod quotaShare inlineRecords addIdleTimeBetweenReads "
     "idleTimeBetweenReadsInMs maxFetchRate maxBufferedBytes deaggregate consumerType consumerName consumerNamePrefix consumerARN "
     "registeredConsumerId registeredConsumerIdType keepConsumer consumerTags subscribeTimeout "
-    "subscribeRetries fanOutFallback fanOutTransport metadataCommitterType dynamodbTableName "
+    "subscribeRetries fanOutFallback fanOutTransport wakeConsumer metadataCommitterType dynamodbTableName "
     "dynamodbEndpointUrl"
 )
 """The options that only the source has. The sink ignores them, and cannot import their declarations."""

@@ -1,15 +1,17 @@
 """
-The cost of a process before its first record: importing each package, and reading a first page.
+The cost of a process before its first record: importing each package, reading a first page, planning a first batch.
 
     python -m tests.bench.bench_startup
 
-Each figure is the CPU time of a new process. Two processes that follow each other are compared.
+Each figure is the CPU time of a new process, but for the planner, whose query waits for it: that is wall time. Two processes that
+follow each other are compared.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Row, show
@@ -40,6 +42,15 @@ reader = KinesisDataSource(given).streamReader(default_schema())
 number = 49660 * 10**51
 rows = sum(b.num_rows for b in reader.read(ShardPartition([(ShardRange("orders", "shardId-000000000000", At(number), After(number)),)])))
 """
+PLANNER = "import pyspark.sql.streaming.python_streaming_source_runner"
+"""What Spark runs in the process of a query's planner. It imports PySpark, and then our package."""
+FIRST_OFFSET = """
+from spark_kinesis_source.data_source import KinesisDataSource
+from spark_kinesis_source.schema import default_schema
+
+given = {"streamName": "orders", "endpointUrl": URL, "region": "us-east-1", "awsAccessKeyId": "k", "awsSecretKey": "s"}
+assert KinesisDataSource(given).streamReader(default_schema()).initialOffset()
+"""
 BY_HAND = """
 import boto3
 import pyarrow as pa
@@ -55,9 +66,9 @@ rows = batch.num_rows
 
 
 def run() -> list[Finding]:
-    """Return one row per package, and one for the first task."""
+    """Return one row per package, one for the first task, and one for the planner."""
     rows = [_importing(package, first) for package, first in PACKAGES.items()]
-    return [*rows, _first_task()]
+    return [*rows, _first_task(), _first_offset()]
 
 
 def _importing(package: str, first: str) -> Row:
@@ -73,6 +84,21 @@ def _first_task() -> Row:
         turns = _turns(first, f"{OURS}\nassert rows == 1", f"{BY_HAND}\nassert rows == 1")
     case = "a worker's first record, with all imports"
     return Row.of(GROUP, case, "ms, vs. boto3 by hand", turns, is_cost=True)
+
+
+def _first_offset() -> Row:
+    """Return how long the planner of a query takes from its start to its first offset: our part, and before that Spark's."""
+    turns = []
+    with canned_kinesis(CannedStream(records=1)) as kinesis:
+        now = "import time; print(time.time())"
+        code = f"{PLANNER}\n{now}\nURL = {kinesis.endpoint_url!r}\n{FIRST_OFFSET}\n{now}"
+        for _ in range(TURNS):
+            started_s = time.time()
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            imported_s, ended_s = (float(line) for line in done.stdout.split())
+            turns.append(((ended_s - imported_s) * 1000, (imported_s - started_s) * 1000))
+    case = "a query's first offset, with imports and calls"
+    return Row.of(GROUP, case, "ms, vs. Spark's start of the planner", turns, is_cost=True)
 
 
 def _turns(first: str, ours: str, theirs: str) -> list[tuple[float, float]]:

@@ -15,7 +15,7 @@ from kinesis_core.model import After, Offset, ShardOffset, StreamOffset
 from kinesis_emulator.numbers import encode, shard_base
 from tests.bench import subscriptions
 from tests.bench.bench_plan_budget import BUDGETED, MANY_THREADS, MIB, MOST_BYTES, Round, measure
-from tests.bench.bench_planning import ONE_RECORD_PER_S, THREADS, cost
+from tests.bench.bench_planning import ONE_RECORD_PER_S, THREADS, WHOLE, cost
 from tests.bench.harness import Finding, Note, Row, in_own_process, show, table
 from tests.bench.memory import peak_bytes
 from tests.bench.server import TlsFiles, trusted_certificate
@@ -44,19 +44,20 @@ def run() -> list[Finding]:
     """Return the tables of the page: plans, the goals, subscriptions."""
     with trusted_certificate() as tls:
         idle = in_own_process(_idle, tls)
-        busy = _busy("busy", in_own_process(measure, tls, SHARDS, BUDGETED, THREADS))
+        whole = _busy("busy, one plan", in_own_process(measure, tls, SHARDS, WHOLE, THREADS))
+        busy = _busy("busy, `planBudget`", in_own_process(measure, tls, SHARDS, BUDGETED, THREADS))
         wide = _busy(
-            f"busy, `planningThreads={MANY_THREADS}`",
+            f"busy, `planBudget`, `planningThreads={MANY_THREADS}`",
             in_own_process(measure, tls, SHARDS, BUDGETED, MANY_THREADS),
         )
     goals = (
         ("an idle plan: CPU", "s", idle.cpu_s, IDLE_CPU_S),
-        ("a busy plan: CPU", "s", busy.cpu_s, BUSY_CPU_S),
+        ("a busy plan: CPU", "s", whole.cpu_s, BUSY_CPU_S),
         ("memory of the planner", "MiB, the whole process", busy.peak_bytes / MIB, MOST_BYTES / MIB),
         ("an offset", "bytes a shard", _offset_bytes() / SHARDS, OFFSET_BYTES),
     )
     return [
-        _plans([idle, busy, wide]),
+        _plans([idle, whole, busy, wide]),
         *(Row.cost(GROUP, what, metric, ours, goal, 1.0) for what, metric, ours, goal in goals),
         *subscriptions.run(),
     ]

@@ -236,12 +236,15 @@ def test_batch_reads_are_polled(
 def test_a_consumer_that_wakes_the_driver(
     emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, reading: dict[str, str]
 ) -> None:
-    """An idle shard would be looked at after ten minutes. Its records arrive, since the consumer tells of them. It is removed at the end."""
-    options = stream.options(**reading, wakeConsumer="bell", minFetchPeriod="60 s", quotaShare="0.1")
+    """An idle shard would be looked at after two minutes. Its record arrives before, since a consumer tells of it. That is removed at the end."""
+    limited = {"maxRecordsPerShard": "1000"}  # Spark 4.0 and 4.1 need one
+    options = stream.options(**reading, **limited, wakeConsumer="bell", minFetchPeriod="60 s")
     query = make_query(options).start()
     wait_until(lambda: "bell" in dict(emulator.subscriptions(stream.name)))
+    put_s = time.monotonic()
     stream.put_numbers(1)
     query.wait(lambda: query.rows, "the record")
+    assert time.monotonic() - put_s < 100
     assert query.payloads == stream.payloads
     query.stop()
     wait_until(lambda: not consumers(stream), lambda: consumers(stream))
@@ -261,8 +264,19 @@ def test_a_consumer_that_may_not_wake(
     assert not consumers(stream)
 
 
+@pytest.mark.parametrize("trigger", [{"availableNow": True}, {"once": True}], ids=["availableNow", "once"])
+def test_a_query_that_ends_registers_no_consumer_to_wake_it(
+    emulator: Emulator, stream: StreamUnderTest, make_query: MakeQuery, trigger: dict[str, bool]
+) -> None:
+    """It waits for no records."""
+    stream.put_numbers(5)
+    query = make_query(stream.options(wakeConsumer="bell")).start(**trigger).finish()
+    assert query.payloads == stream.payloads
+    assert not emulator.calls.count("RegisterStreamConsumer")
+
+
 def test_an_unknown_consumer_to_wake_the_driver(stream: StreamUnderTest, emulator: Emulator) -> None:
-    """The reading consumer that was registered before is removed again."""
+    """The query does not start. The consumer that reads, which was registered before, is removed again."""
     arn = emulator.register_consumer(stream.name, "gone")
     stream.client.deregister_stream_consumer(ConsumerARN=arn)
     wait_until(lambda: not consumers(stream))

@@ -217,3 +217,13 @@ def test_not_publishing(make_reader: Any) -> None:
 def test_the_first_plan_may_be_the_only_one() -> None:
     """AvailableNow is one plan here and looks like other triggers, so the first plan of a run crosses gaps to their end."""
     assert StreamReader40.may_be_planned_once
+
+
+@pytest.mark.parametrize("limit", [{}, {"maxRecordsPerShard": "9"}])
+def test_a_consumer_that_wakes_the_driver_needs_a_limit(limit: dict[str, str]) -> None:
+    """Without one each batch looks at all shards. No consumer is registered then, and the log says why."""
+    options = StreamReader40(
+        SourceOptions.parse({**OPTIONS, **limit, "wakeConsumer": "bell"}), ("data",)
+    ).options
+    assert (options.wake is not None) is bool(limit)
+    assert [reason.split("'")[1] for reason in options.ignored] == ([] if limit else ["wakeConsumer"])

@@ -8,6 +8,7 @@ the tasks. So creating one makes no call. The planner, and botocore with it, is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -52,32 +53,23 @@ class StreamReader(DataSourceStreamReader):
     @property
     def planner(self) -> Planner:
         if self._opened is None:
+            from spark_kinesis_source.fan_out import QueryConsumers
             from spark_kinesis_source.planner_factory import open_planner, open_publisher
 
             planner = open_planner(self.options, is_planned_once=self.may_be_planned_once)
             self._publisher = open_publisher(self.options)
-            try:
-                self._open_consumers(planner)
-            except BaseException:
-                self._remove_consumers()  # Spark does not call stop() for a query that has not started
-                raise
+            if self.options.fan_out is not None:
+                self._consumers = QueryConsumers(self.options.connection, self.options.fan_out)
             self._opened = planner
         return self._opened
 
-    def _open_consumers(self, planner: Planner) -> None:
-        from spark_kinesis_source.fan_out import QueryConsumers
+    def listen(self) -> None:
+        """Let a consumer tell of new records, if the options ask for it. A query that ends by itself does not call this."""
+        if self.options.wake is not None and self._wakers is None:
+            from spark_kinesis_source.fan_out import QueryConsumers
 
-        connection, reading, waking = self.options.connection, self.options.fan_out, self.options.wake
-        if reading is not None:
-            self._consumers = QueryConsumers(connection, reading)
-        if waking is not None:
-            self._wakers = QueryConsumers(connection, waking)
-            planner.listen(self._wakers.subscriptions)
-
-    def _remove_consumers(self) -> None:
-        for consumers in (self._consumers, self._wakers):
-            if consumers is not None:
-                consumers.remove()
+            self._wakers = QueryConsumers(self.options.connection, self.options.wake)
+            self.planner.listen(self._wakers.subscriptions)
 
     @property
     def gate(self) -> BatchGate:
@@ -144,10 +136,15 @@ class StreamReader(DataSourceStreamReader):
             self._publisher.publish(reached)
 
     def stop(self) -> None:
-        if self._ahead is not None:
-            self._ahead.close()
-        if self._opened is not None:
-            self._opened.close()
-        if self._publisher is not None:
-            self._publisher.close()
-        self._remove_consumers()
+        with (
+            ExitStack() as last
+        ):  # registered consumers cost money, so they are removed whatever fails before
+            for consumers in (self._consumers, self._wakers):
+                if consumers is not None:
+                    last.callback(consumers.remove)
+            if self._ahead is not None:
+                self._ahead.close()
+            if self._opened is not None:
+                self._opened.close()
+            if self._publisher is not None:
+                self._publisher.close()

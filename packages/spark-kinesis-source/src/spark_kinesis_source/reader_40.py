@@ -23,7 +23,7 @@ class StreamReader40(StreamReader):
     may_be_planned_once = True  # with AvailableNow and Once, which look like other triggers here
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
-        super().__init__(options, columns)
+        super().__init__(options if options.has_explicit_limit else options.without_waking(), columns)
         self._reached: tuple[Offset, Json] | None = None
         self._planned: tuple[Offset, Offset] | None = None
 
@@ -35,6 +35,8 @@ class StreamReader40(StreamReader):
             self._reached = initial, initial.to_json()
         start, saved = self._reached
         self.publish(start)
+        if self.options.has_explicit_limit:
+            self.listen()
         # AvailableNow and Once are one batch here and look like other triggers. So a batch without a limit set by the
         # user contains everything in the stream, as in Spark's Kafka source.
         end = plans.next_offset(start, bounded=self.options.has_explicit_limit)

@@ -20,6 +20,8 @@ from spark_kinesis_source.reader import Json, StreamReader
 class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
     """Spark passes the start of a batch and whether it may be limited."""
 
+    _ends = False
+    """Whether the query ends by itself, when it has read what was there."""
     may_be_planned_once = False  # Once has no limit, and AvailableNow continues until it reaches its targets
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -31,11 +33,15 @@ class StreamReader42(StreamReader, SupportsTriggerAvailableNow):
         started = Offset.from_json(start)
         plans = self.plans
         self.publish(started)
-        end = plans.next_offset(started, bounded=not isinstance(limit, ReadAllAvailable))
+        is_bounded = not isinstance(limit, ReadAllAvailable)
+        if is_bounded and not self._ends:
+            self.listen()
+        end = plans.next_offset(started, bounded=is_bounded)
         return self.as_json(end, started, start)
 
     @plain_errors()
     def prepareForTriggerAvailableNow(self) -> None:
+        self._ends = True
         self.planner.fix_targets()
         self.gate.open()
 

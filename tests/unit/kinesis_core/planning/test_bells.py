@@ -26,8 +26,8 @@ from support.fake_stream import FakeClock, FakeStream
 from support.planned import Planned
 from support.waiting import PATIENCE_S, wait_until
 
-RARELY = PlanSettings(min_fetch_period_s=0.2, quota_share=1e-4, first_plan_crosses_gaps=False)
-"""A shard rests for 2,000 s. So what comes sooner has come by a bell."""
+RARELY = PlanSettings(min_fetch_period_s=1000, quota_share=1, first_plan_crosses_gaps=False)
+"""A shard rests for 1,000 s. So what comes sooner has come by a bell. Three looks may follow each other at once."""
 RECORD = Record("1", b"x", "k")
 Event = SubscribedPage | ServiceError | None
 """An event, what ends a subscription, or None for the end of its 5 minutes."""
@@ -107,6 +107,8 @@ def followed(stream: FakeStream) -> Iterator[tuple[Planned, Scripted, Signal]]:
     try:
         assert not query.batch()
         wait_until(lambda: len(api.asked) == len(stream.shards), lambda: api.asked)
+        stream.clock.sleep(10_000)
+        assert not query.batch()
         yield query, api, rang
     finally:
         query.planner.close()
@@ -130,7 +132,7 @@ def test_a_record_is_found_by_its_bell() -> None:
         assert query.batch() == [(shard_id, fresh[0].sequence_number)]
         assert stream.clock.now_s() - began_s < 1
         assert not query.batch()
-        assert stream.clock.now_s() - began_s > 1000  # the next look is as late as without a bell
+        assert stream.clock.now_s() - began_s > 900  # the next look is as late as without a bell
 
 
 def test_a_false_alarm_costs_one_look() -> None:
@@ -141,6 +143,25 @@ def test_a_false_alarm_costs_one_look() -> None:
         rang.while_waiting.append(lambda: api.send(shard_id, event()))
         assert not query.batch()
         assert stream.calls["GetRecords"] == looks + 1
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 1.0])
+def test_bells_leave_others_their_part_of_the_calls(share: float) -> None:
+    """A shard whose bell never rests is looked at as often as `quota_share` allows, after a few looks at once."""
+    stream = FakeStream(FakeClock()).create(1)
+    (shard_id,) = stream.shards
+    api, rang = Scripted(), Signal(stream.clock)
+    query = Planned([stream], Latest(), PlanSettings(quota_share=share, first_plan_crosses_gaps=False))
+    query.planner.listen({stream.name: api}, rang)
+    assert not query.batch()
+    looks, began_s = stream.calls["GetRecords"], stream.clock.now_s()
+    for _ in range(100):
+        rang.while_waiting.append(lambda: api.send(shard_id, event()))
+        query.batch()
+    passed_s = stream.clock.now_s() - began_s
+    assert stream.calls["GetRecords"] - looks <= 3 + 5 * share * passed_s
+    query.planner.close()
+    api.send(shard_id, None)
 
 
 def test_a_shard_that_is_behind_has_no_bell() -> None:
@@ -189,8 +210,10 @@ def test_a_bell_that_rings_while_its_shard_is_looked_at_is_not_lost() -> None:
 
         stream.after_look = put
         rang.while_waiting.append(lambda: api.send(shard_id, event()))
+        began_s = stream.clock.now_s()
         assert not query.batch()
         assert query.batch() == [(shard_id, fresh[0].sequence_number)]
+        assert stream.clock.now_s() - began_s < 1
 
 
 def test_bells_follow_a_split() -> None:
@@ -300,30 +323,41 @@ def test_what_rings_a_bell(what: Event, rings: bool) -> None:
     assert not bells.take()
 
 
-def test_a_bell_ends_with_its_shard() -> None:
-    """It need not have rung: another query may have finished the shard before."""
-    ends: list[threading.Event] = []
+def hung(ends: list[threading.Event], most: int = 9) -> Bells:
+    """Return bells without threads. *ends* gets what ends each of them."""
 
     def make_end() -> threading.Event:
         ends.append(threading.Event())
         return ends[-1]
 
-    bells = Bells(
-        "orders", Scripted(), FakeClock(), random.Random(0), threading.Event(), lambda *_: None, make_end
+    return Bells(
+        "orders",
+        Scripted(),
+        FakeClock(),
+        random.Random(0),
+        threading.Event(),
+        lambda *_: None,
+        make_end,
+        most,
     )
+
+
+def test_a_bell_ends_with_its_shard() -> None:
+    """It need not have rung: another query may have finished the shard before."""
+    ends: list[threading.Event] = []
+    bells = hung(ends)
     bells.watch(["a", "b"], ["a", "b"])
     bells.watch(["b", "c"], ["c"])
     assert [end.is_set() for end in ends] == [True, False, False]
 
 
 def test_pauses_grow_while_subscriptions_fail() -> None:
-    """Another reader has the shard's subscription, or the connection breaks. A success ends the growth."""
-    api, waits_s, _ = listen(IN_USE, IN_USE, BROKEN, IN_USE, IN_USE, IN_USE, None, BROKEN, waits=8)
-    assert len(api.asked) == 8
+    """Another reader has the shard's subscription, or the connection breaks. An event ends the growth: the next break is the first one."""
+    api, waits_s, _ = listen(IN_USE, IN_USE, BROKEN, IN_USE, IN_USE, IN_USE, event(0), BROKEN, waits=7)
+    assert len(api.asked) == 7
     assert [5 * 2**n <= wait_s <= 10 * 2**n for n, wait_s in enumerate(waits_s[:4])] == [True] * 4
     assert all(60 <= wait_s <= 120 for wait_s in waits_s[4:6])
-    assert waits_s[6] == 5
-    assert 5 <= waits_s[7] <= 10
+    assert 5 <= waits_s[6] <= 10
 
 
 def test_failures_in_a_row_are_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -343,6 +377,56 @@ def test_a_consumer_that_is_removed_rings_no_more() -> None:
     api, waits_s, _ = listen(REMOVED, waits=1)
     assert len(api.asked) == 1
     assert not waits_s
+
+
+def test_only_so_many_shards_have_bells() -> None:
+    """A bell that ends makes room for another one."""
+    ends: list[threading.Event] = []
+    bells = hung(ends, most=2)
+    bells.watch(["a", "b", "c"], ["a", "b", "c"])
+    assert len(ends) == 2
+    bells.watch(["b", "c"], ["b", "c"])
+    assert [end.is_set() for end in ends] == [True, False, False]
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["after its thread began", "before"])
+def test_a_stop_while_bells_are_hung(late: bool) -> None:
+    """A plan may be made ahead in that moment. None of its bells stays."""
+    ends: list[threading.Event] = []
+    bells = hung(ends)
+    make_end = bells.make_end
+
+    def stop() -> threading.Event:
+        if ends and not late:
+            bells.close()
+        return make_end()
+
+    bells.make_end = stop
+    bells.start = lambda *_: bells.close() if late and len(ends) == 2 else None
+    bells.watch("abc", "abc")
+    assert [end.is_set() for end in ends] == [True, True]
+    bells.watch("abcd", "abcd")
+    assert len(ends) == 2
+
+
+def test_what_comes_after_the_end_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """The consumer is removed just after the bells end, which ends the subscriptions that are still open."""
+    ends: list[threading.Event] = []
+
+    @define
+    class Removed(Scripted):
+        def subscribe(
+            self, shard_id: str, cut: Cut | Latest, with_data: bool = True
+        ) -> Generator[SubscribedPage, None, None]:
+            ends[0].set()
+            self.send(shard_id, REMOVED)
+            return super().subscribe(shard_id, cut, with_data)
+
+    bells = hung(ends)
+    bells.api, bells.start = Removed(), lambda run, _: run()
+    bells.watch(["shard"], ["shard"])
+    assert len(bells.api.asked) == 1
+    assert not caplog.records
 
 
 def test_no_thread_for_a_bell(caplog: pytest.LogCaptureFixture) -> None:

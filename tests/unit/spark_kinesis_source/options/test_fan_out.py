@@ -281,6 +281,15 @@ def test_a_batch_read_wakes_nobody() -> None:
             "another one.",
         ),
         (
+            {"wakeConsumer": "me", "consumerARN": ME, "consumerType": "efo"},
+            "Option 'wakeConsumer' is 'me', which reads stream 'orders'. A consumer has one subscription per shard, so name another one.",
+        ),
+        (
+            {"wakeConsumer": ME, "consumerName": "me", "consumerType": "efo"},
+            f"Option 'wakeConsumer' is '{ME}', which reads stream 'orders'. A consumer has one subscription per shard, so name "
+            "another one.",
+        ),
+        (
             {"wakeConsumer": "my bell"},
             "Option 'wakeConsumer' is 'my bell'. Use a name of 1 to 128 letters, digits and any of _.-, or ARNs of consumers.",
         ),

@@ -41,7 +41,8 @@ PLANNING = (
         "WARNING",
         "driver",
         "A subscription of `wakeConsumer` failed. Until it works again, new records of the shard are found by looking, as without it. "
-        "There is one line for failures in a row with the same code.",
+        "If access is denied or the consumer was removed, that is until the query starts again. There is one line for failures in a "
+        "row with the same code.",
         {
             "stream": "",
             "shard": "",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from functools import partial
@@ -29,6 +28,8 @@ log = get_logger("kinesis_core")
 
 POLICY = SubscriptionPolicy(RESUBSCRIBE_S, longest_pause_s=60.0)
 """The shard is looked at meanwhile, so another reader's subscription can be waited for."""
+MOST = 500
+"""Each takes a socket, and Linux gives a process 1,024 by default. A plan of more shards takes longer than a bell saves."""
 
 Start = Callable[[Callable[[], object], str], object]
 """Starts a thread with a function and a name."""
@@ -39,7 +40,7 @@ class Bells:
     """
     The bells of one stream, by subscriptions of *api*'s consumer.
 
-    Each has a thread, which receives its events. Only one thread, that of the planner, calls the methods.
+    Each has a thread, which receives its events. One thread at a time, which plans, calls the methods; another one may call `close`.
     """
 
     stream: str
@@ -51,16 +52,18 @@ class Bells:
     start: Start = start_thread
     make_end: Callable[[], threading.Event] = threading.Event
     """Makes what ends a bell. Between two subscriptions the bell waits for it."""
-    _rung: deque[str] = field(factory=deque, init=False)
+    most: int = MOST
+    """How many shards may have a bell."""
+    _rung: dict[str, None] = field(factory=dict, init=False)
     _watched: dict[str, threading.Event] = field(factory=dict, init=False)
     """By shard what ends its bell."""
-    _is_full: bool = field(default=False, init=False)
+    _is_closed: bool = field(default=False, init=False)
 
     def take(self) -> set[str]:
         """Return the shards whose bells have rung since the last call."""
         rung = set[str]()
         while self._rung:
-            rung.add(self._rung.popleft())
+            rung.add(self._rung.popitem()[0])
         return rung
 
     def watch(self, readable: Collection[str], idle: Iterable[str]) -> None:
@@ -68,17 +71,22 @@ class Bells:
         for shard_id in self._watched.keys() - set(readable):
             self._watched.pop(shard_id).set()
         for shard_id in idle:
-            if shard_id not in self._watched and not self._is_full:
+            if len(self._watched) >= self.most or self._is_closed:
+                return
+            if shard_id not in self._watched:
                 over = self._watched[shard_id] = self.make_end()
                 try:
                     self.start(partial(self._listen, shard_id, over), f"kinesis-bell-{shard_id}")
                 except ProcessLimitError as error:
-                    self._is_full = True
+                    self.most = 0
                     self._log_failure(shard_id, "ProcessLimit", error)
+                if self._is_closed:  # in the meantime
+                    over.set()
 
     def close(self) -> None:
-        """End all bells. A thread ends with the next event, which comes within 5 seconds."""
-        for over in self._watched.values():
+        """End all bells, and hang no more. A thread ends with the next event, which comes within 5 seconds."""
+        self._is_closed = True
+        for over in list(self._watched.values()):
             over.set()
 
     def _listen(self, shard_id: str, over: threading.Event) -> None:
@@ -87,10 +95,18 @@ class Bells:
         while not over.is_set():
             began_s, pause_s = self.clock.now_s(), 0.0
             try:
-                if self._hear(shard_id, over):
-                    return
-                failures, code = 0, ""
+                with closing(self.api.subscribe(shard_id, Latest(), with_data=False)) as events:
+                    for page in events:
+                        failures = 0
+                        if page.records or page.is_shard_end:
+                            self._rung[shard_id] = None
+                            self.rang.set()
+                        if page.is_shard_end or over.is_set():
+                            return
+                code = ""
             except ServiceError as error:
+                if over.is_set():  # the consumer may have been removed meanwhile
+                    return
                 if error.code != code:
                     code = error.code
                     self._log_failure(shard_id, code, error)
@@ -100,17 +116,6 @@ class Bells:
                 pause_s = POLICY.pause_after_s(failures) * self.rng.uniform(1, 2)
             passed_s = max(0.0, self.clock.now_s() - began_s)
             over.wait(max(pause_s, RESUBSCRIBE_S - passed_s))
-
-    def _hear(self, shard_id: str, over: threading.Event) -> bool:
-        """Ring for each event with records of one subscription. Return whether no other one is needed."""
-        with closing(self.api.subscribe(shard_id, Latest(), with_data=False)) as events:
-            for page in events:
-                if page.records or page.is_shard_end:
-                    self._rung.append(shard_id)
-                    self.rang.set()
-                if page.is_shard_end or over.is_set():
-                    return True
-        return False
 
     def _log_failure(self, shard_id: str, code: str, error: Exception) -> None:
         facts = {"consumer": self.api.consumer, "code": code, "reason": error}

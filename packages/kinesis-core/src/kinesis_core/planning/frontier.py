@@ -59,7 +59,7 @@ class Frontier:
                 and s not in self._taken
                 and not waits_for(child, self._listing, self.finished)
             ]
-            self.shards += [s for s in ready if s not in self.ended]
+            self.shards = [*self.shards, *(s for s in ready if s not in self.ended)]
             passed = [s for s in ready if s in self.ended]
             self.finished = self.finished.union(passed)
 

@@ -25,7 +25,7 @@ from kinesis_core.model import (
     position_in,
     ranges_between,
 )
-from kinesis_core.planning.bells import Bells
+from kinesis_core.planning.bells import MOST, Bells
 from kinesis_core.planning.pacing import log_planned
 from kinesis_core.planning.schedule import Lanes, LastPlan, Schedule
 from kinesis_core.planning.settings import Limits, PlanSettings
@@ -132,12 +132,13 @@ class Planner:
         """
         Let consumers of enhanced fan-out tell of new records, by stream: a bounded plan then waits for no look at an idle shard.
 
-        Each shard without new records has a thread and a subscription from then on, which receives all of its records. *rang* is
-        what the planner waits for.
+        Each shard without new records has a thread and a subscription from then on, which receives all of its records; at most 500
+        shards have one. *rang* is what the planner waits for.
         """
         self._rang = rang or threading.Event()
         for name, api in consumers.items():
-            self._streams[name].bells = Bells(name, api, self._clock, self._rng, self._rang)
+            most = MOST // len(consumers)
+            self._streams[name].bells = Bells(name, api, self._clock, self._rng, self._rang, most=most)
 
     def end_offset(
         self, start: Offset, position: StartingPosition, started_at: StartingPosition | None = None

@@ -216,9 +216,10 @@ class StreamPlanner:
         return evolve(shard_range, retention_hours=self.facts.retention_hours(), page=page)
 
     def rest(self, shard_id: str) -> None:
-        """Leave a shard to its other consumers for a moment."""
-        rested_s = self.clock.now_s() + self.settings.look_period_s
-        self.states.of(shard_id).calls.limiter.doze(rested_s)
+        """Leave a shard to its other consumers for a moment, and their part of the calls, also if a bell ends that moment."""
+        now_s, limiter = self.clock.now_s(), self.states.of(shard_id).calls.limiter
+        limiter.spend(now_s, 1 / self.settings.quota_share - 1)
+        limiter.doze(now_s + self.settings.look_period_s)
 
     def wake(self) -> None:
         """End the rest of the shards that have new records, as their bells say."""
@@ -248,6 +249,10 @@ class StreamPlanner:
         turns.begin_plan()
         draft = evolve(draft, is_whole=True)
         while not turns.left and (ready := frontier.take(is_due or _always)):
+            for (
+                shard_id
+            ) in ready:  # they share the room for kept pages, so all must be there before one is planned
+                self.states.of(shard_id)
             planned = self._plan_each(ready, partial(self.started, draft), plan, is_spent)
             moved = {s: end for s, (started, end) in planned.items() if end.cut != started.cut}
             draft = Draft(start, {**draft.ends, **moved}, not turns.left)

@@ -168,8 +168,9 @@ WAKE_CONSUMER = FAN_OUT.option(
         "The name of a consumer, or the ARN of an existing one, that tells the driver of new records at once; for several streams one ARN "
         "per stream, separated by commas. Without it a record waits until the driver looks, 200 ms on average. It works with "
         "`consumerType=polling` too, and needs another consumer than the one that reads. A consumer given by name is registered and "
-        "deregistered as with `consumerName`. The driver receives all records of the streams with it, by a connection and a thread for "
-        "each shard. Triggers that end, and batch reads, do not use it."
+        "deregistered as with `consumerName`; use a separate name for each query. The driver receives all records of the streams with it, "
+        "by a connection and a thread for each of up to 500 shards. Queries that end by themselves, and batch reads, do not use it. On "
+        "Spark 4.0 and 4.1 it needs a limit, such as `maxRecordsPerShard`."
     ),
     parser=list_of(
         f"{_NAME}|{_ARN}",
@@ -259,7 +260,7 @@ class FanOutOptions:
         else:
             raise OptionError(f"{label} names several consumers. Give one name, or one ARN per stream.")
         for stream, consumer in consumers.items():
-            if reading is not None and reading.consumers[stream] == consumer:
+            if reading is not None and _name_of(reading.consumers[stream]) == _name_of(consumer):
                 raise OptionError(
                     f"{label} is '{shorten(consumer)}', which reads stream '{stream}'. A consumer has one subscription per shard, "
                     "so name another one."
@@ -340,6 +341,11 @@ def _match(label: str, arns: tuple[str, ...], connection: Connection) -> dict[st
             "Remove it."
         )
     return found
+
+
+def _name_of(consumer: str) -> str:
+    """Return the name of a consumer that is given by name or ARN."""
+    return consumer.rpartition("/")[2].partition(":")[0]
 
 
 def _is_of(arn: str, ref: StreamRef) -> bool:

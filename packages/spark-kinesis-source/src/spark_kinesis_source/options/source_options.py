@@ -148,6 +148,16 @@ class SourceOptions:
             + ignored_lease_options,
         )
 
+    def without_waking(self) -> SourceOptions:
+        """Return the options for micro-batches without a limit in Spark 4.0 and 4.1. Each one looks at every shard, and waits for that."""
+        if self.wake is None:
+            return self
+        reason = (
+            f"Option '{fan_out.WAKE_CONSUMER.name}' has no effect here: Spark 4.0 and 4.1 need a limit for it, such as "
+            f"'{batches.MAX_RECORDS_PER_SHARD.name}'."
+        )
+        return evolve(self, wake=None, ignored=(*self.ignored, reason))
+
     def for_batch_read(self) -> SourceOptions:
         """Return the options of spark.read. Its tasks always poll: one read does not justify a registered consumer."""
         options = evolve(self, plan=evolve(self.plan, inline_records=False))

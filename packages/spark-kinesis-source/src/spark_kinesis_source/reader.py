@@ -136,9 +136,8 @@ class StreamReader(DataSourceStreamReader):
             self._publisher.publish(reached)
 
     def stop(self) -> None:
-        with (
-            ExitStack() as last
-        ):  # registered consumers cost money, so they are removed whatever fails before
+        with ExitStack() as last:
+            # Registered consumers cost money, so they are removed whatever fails before.
             for consumers in (self._consumers, self._wakers):
                 if consumers is not None:
                     last.callback(consumers.remove)

@@ -249,9 +249,8 @@ class StreamPlanner:
         turns.begin_plan()
         draft = evolve(draft, is_whole=True)
         while not turns.left and (ready := frontier.take(is_due or _always)):
-            for (
-                shard_id
-            ) in ready:  # they share the room for kept pages, so all must be there before one is planned
+            # Their states share the room for kept pages, so all are there before one is planned.
+            for shard_id in ready:
                 self.states.of(shard_id)
             planned = self._plan_each(ready, partial(self.started, draft), plan, is_spent)
             moved = {s: end for s, (started, end) in planned.items() if end.cut != started.cut}

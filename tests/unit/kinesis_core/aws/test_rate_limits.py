@@ -52,6 +52,17 @@ def test_a_wait_that_began_in_a_doze_does_not_end_early(back_off: bool) -> None:
     assert limiter.wait_s(NOW_S + 5) == wait_s >= 0.2 - 1e-6
 
 
+def test_a_shard_that_is_looked_at_now_and_then_wakes_at_once() -> None:
+    """Its looks are a doze apart. Each leaves a part of the calls to others, and the bell after it has not to wait for those."""
+    limiter, now_s = ReadRateLimiter(0.2, burst=3), NOW_S
+    for _ in range(50):
+        now_s += limiter.wait_s(now_s)
+        limiter.spend(now_s, 2)
+        limiter.doze(now_s + 0.4)
+    limiter.wake()
+    assert limiter.wait_s(now_s + 0.01) == 0
+
+
 def test_nothing_wakes_what_does_not_doze() -> None:
     limiter = ReadRateLimiter(0.2)
     limiter.rest(NOW_S + 5)

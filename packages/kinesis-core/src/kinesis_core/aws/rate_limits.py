@@ -24,8 +24,8 @@ class ReadRateLimiter:
     burst: int = 1
     _due_s: float = field(default=0.0, init=False)
     _asked_s: float = field(default=0.0, init=False)
-    _before_rest_s: float | None = field(default=None, init=False)
-    """When the next call was due before a rest that `wake` may end."""
+    _soonest_s: float = field(default=0.0, init=False)
+    """When it would be due if the shard had never dozed. Calls that a doze has saved may be made at once, up to *burst*."""
     throttles: int = field(default=0, init=False)
     """How many throttles came in a row."""
 
@@ -33,33 +33,28 @@ class ReadRateLimiter:
         """Return how long to wait before the next call; 0 when it is due, to the millisecond."""
         if now_s < self._asked_s:  # the clock was set back: the wait must not grow by that step
             self._due_s -= self._asked_s - now_s
-            if self._before_rest_s is not None:
-                self._before_rest_s -= self._asked_s - now_s
+            self._soonest_s -= self._asked_s - now_s
         self._asked_s = now_s
         left_s = self._due_s - now_s
         return left_s if left_s > 0.001 else 0.0
 
     def spend(self, now_s: float, calls: float = 1) -> None:
         """Count *calls* made now, or soon by another thread."""
-        self._before_rest_s = None
         earliest = now_s - (self.burst - 1) * self.period_s
         self._due_s = max(self._due_s, earliest) + calls * self.period_s
+        self._soonest_s = max(self._soonest_s, earliest) + calls * self.period_s
 
     def rest(self, until_s: float) -> None:
         """Make no call before *until_s*."""
-        self._before_rest_s = None
-        self._due_s = max(self._due_s, until_s)
+        self._due_s, self._soonest_s = max(self._due_s, until_s), max(self._soonest_s, until_s)
 
     def doze(self, until_s: float) -> None:
         """Make no call before *until_s*, unless `wake` says that there is a reason to."""
-        before_s = self._due_s if self._before_rest_s is None else self._before_rest_s
-        self.rest(until_s)
-        self._before_rest_s = before_s
+        self._due_s = max(self._due_s, until_s)
 
     def wake(self) -> None:
         """End what `doze` began. The next call is due when the rate allows it."""
-        if self._before_rest_s is not None:
-            self._due_s, self._before_rest_s = self._before_rest_s, None
+        self._due_s = self._soonest_s
 
     def succeeded(self) -> None:
         self.throttles = 0

@@ -52,6 +52,10 @@ class ReadRateLimiter:
         """Make no call before *until_s*, unless `wake` says that there is a reason to."""
         self._due_s = max(self._due_s, until_s)
 
+    def early_s(self, now_s: float) -> float:
+        """Return by how much calls were made earlier than the rate alone allows, because of *burst*."""
+        return max(0.0, self._soonest_s - now_s)
+
     def wake(self) -> None:
         """End what `doze` began. The next call is due when the rate allows it."""
         self._due_s = self._soonest_s

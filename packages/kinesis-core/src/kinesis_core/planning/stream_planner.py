@@ -219,7 +219,10 @@ class StreamPlanner:
         """Leave a shard to its other consumers for a moment, and their part of the calls, also if a bell ends that moment."""
         now_s, limiter = self.clock.now_s(), self.states.of(shard_id).calls.limiter
         limiter.spend(now_s, 1 / self.settings.quota_share - 1)
-        limiter.doze(now_s + self.settings.look_period_s)
+        rests_s = self.settings.look_period_s
+        if self.bells:  # the look of a bell was early, and the next one is so much later: else there would be none left for a bell
+            rests_s += limiter.early_s(now_s)
+        limiter.doze(now_s + rests_s)
 
     def wake(self) -> None:
         """End the rest of the shards that have new records, as their bells say."""

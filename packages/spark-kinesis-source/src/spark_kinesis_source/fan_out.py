@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NoReturn
 
 from kinesis_core.aws import Connection
@@ -73,8 +74,9 @@ class QueryConsumers:
         from kinesis_core.reading.fan_out import remove_consumer
 
         if self._deregister_on_stop:
-            for label, consumer in self._found.items():
-                remove_consumer(self._apis[label], consumer)
+            with ExitStack() as last:  # a signal that interrupts one removal keeps no other consumer
+                for label, consumer in self._found.items():
+                    last.callback(remove_consumer, self._apis[label], consumer)
 
 
 def _exit_on_sigterm() -> None:

@@ -100,9 +100,11 @@ class Signal(threading.Event):
 
 
 @contextmanager
-def followed(stream: FakeStream) -> Iterator[tuple[Planned, Scripted, Signal]]:
+def followed(
+    stream: FakeStream, settings: PlanSettings = RARELY
+) -> Iterator[tuple[Planned, Scripted, Signal]]:
     """Yield a query that has found nothing new in *stream*, and has bells."""
-    query, api, rang = Planned([stream], Latest(), RARELY), Scripted(), Signal(stream.clock)
+    query, api, rang = Planned([stream], Latest(), settings), Scripted(), Signal(stream.clock)
     query.planner.listen({stream.name: api}, rang)
     try:
         assert not query.batch()
@@ -150,44 +152,34 @@ def test_bells_leave_others_their_part_of_the_calls(share: float) -> None:
     """A shard whose bell never rests is looked at as often as `quota_share` allows, after a few looks at once."""
     stream = FakeStream(FakeClock()).create(1)
     (shard_id,) = stream.shards
-    api, rang = Scripted(), Signal(stream.clock)
-    query = Planned([stream], Latest(), PlanSettings(quota_share=share, first_plan_crosses_gaps=False))
-    query.planner.listen({stream.name: api}, rang)
-    assert not query.batch()
-    looks, began_s = stream.calls["GetRecords"], stream.clock.now_s()
-    for _ in range(100):
-        rang.while_waiting.append(lambda: api.send(shard_id, event()))
-        query.batch()
-    passed_s = stream.clock.now_s() - began_s
-    assert stream.calls["GetRecords"] - looks <= 3 + 5 * share * passed_s
-    query.planner.close()
-    api.send(shard_id, None)
+    with followed(stream, PlanSettings(quota_share=share)) as (query, api, rang):
+        looks, began_s = stream.calls["GetRecords"], stream.clock.now_s()
+        for _ in range(100):
+            rang.while_waiting.append(lambda: api.send(shard_id, event()))
+            query.batch()
+        passed_s = stream.clock.now_s() - began_s
+        assert stream.calls["GetRecords"] - looks <= 3 + 5 * share * passed_s
 
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_an_idle_shard_is_looked_at_as_soon_as_its_bell_rings(share: float) -> None:
     """However many looks have found nothing before, and however many bells have rung."""
-    stream = FakeStream(FakeClock()).create(1)
+    stream, fresh = FakeStream(FakeClock()).create(1), list[Record]()
     (shard_id,) = stream.shards
-    api, rang = Scripted(), Signal(stream.clock)
-    query = Planned([stream], Latest(), PlanSettings(quota_share=share, first_plan_crosses_gaps=False))
-    query.planner.listen({stream.name: api}, rang)
-    fresh: list[Record] = []
+    with followed(stream, PlanSettings(quota_share=share)) as (query, api, rang):
 
-    def put() -> None:
-        stream.clock.sleep(0.01)  # soon after the last look
-        fresh.append(stream.put(shard_id, b"x"))
-        api.send(shard_id, event())
+        def put() -> None:
+            stream.clock.sleep(0.01)  # soon after the last look
+            fresh.append(stream.put(shard_id, b"x"))
+            api.send(shard_id, event())
 
-    for _ in range(20):
-        for _ in range(3):
-            assert not query.batch()
-        rang.while_waiting.append(put)
-        began_s = stream.clock.now_s()
-        assert query.batch() == [(shard_id, fresh[-1].sequence_number)]
-        assert stream.clock.now_s() - began_s < 0.02
-    query.planner.close()
-    api.send(shard_id, None)
+        for _ in range(20):
+            for _ in range(3):
+                assert not query.batch()
+            rang.while_waiting.append(put)
+            began_s = stream.clock.now_s()
+            assert query.batch() == [(shard_id, fresh[-1].sequence_number)]
+            assert stream.clock.now_s() - began_s < 0.02
 
 
 def test_a_shard_that_is_behind_has_no_bell() -> None:

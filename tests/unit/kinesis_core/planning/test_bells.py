@@ -83,7 +83,7 @@ class Signal(threading.Event):
     clock: FakeClock
     while_waiting: list[Callable[[], object]] = field(factory=list)
 
-    def __attrs_pre_init__(self, *_: object) -> None:
+    def __attrs_pre_init__(self) -> None:
         super().__init__()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -295,7 +295,7 @@ class End(threading.Event):
     waits_s: list[float]
     most: int
 
-    def __attrs_pre_init__(self, *_: object) -> None:
+    def __attrs_pre_init__(self) -> None:
         super().__init__()
 
     def wait(self, timeout: float | None = None) -> bool:

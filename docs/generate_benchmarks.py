@@ -53,7 +53,7 @@ def render(findings: Iterable[Finding]) -> str:
         findings, key=lambda found: found.group if isinstance(found, Row) else None
     ):
         if group is None:
-            parts += [_describe(found) for found in members]
+            parts += [_describe(found) for found in members if not isinstance(found, Row)]
         else:
             parts.append(_table(group, rows_of(members)))
     return "\n\n".join(parts)
@@ -66,7 +66,7 @@ def describe_machine() -> str:
     return f"{day}, {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {versions}."
 
 
-def _describe(found: Finding) -> str:
+def _describe(found: Plot | Note) -> str:
     match found:
         case Plot():
             from docs.drawing import draw  # matplotlib would count in the memory of each benchmark's process
@@ -74,25 +74,28 @@ def _describe(found: Finding) -> str:
             return f"![{found.title}]({draw(found).relative_to(PAGE.parent)})"
         case Note():
             return found.text.strip()
-        case Row():
-            return _line(found)
 
 
-def _table(group: str, rows: Iterable[Row]) -> str:
+def _table(group: str, rows: Sequence[Row]) -> str:
     case, _, other = group.partition(", against ")
-    head = [
-        f"| {case} | unit | this project | {other or 'compared with'} | gain | target | |",
-        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
-    ]
-    return "\n".join([*head, *map(_line, rows)])
+    head = [case, "unit", "this project", other or "compared with", "gain", "target", ""]
+    align = ["---", "---", "---:", "---:", "---:", "---:", "---"]
+    lines = [_line(row) for row in rows]
+    if any(row.memory_mb for row in rows):
+        head.append("memory, MB")
+        align.append("---:")
+        lines = [
+            [*line, " / ".join(map(readable, row.memory_mb))] for line, row in zip(lines, rows, strict=True)
+        ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, align, *lines))
 
 
-def _line(row: Row) -> str:
+def _line(row: Row) -> list[str]:
     target, result = "", ""
     if row.target is not None:
         target, result = f"at least {_gain(row.target, row):.3g}", "met" if row.met else "**missed**"
     ours, theirs, gain = readable(row.ours), readable(row.theirs), _gain(row.ratio, row)
-    return f"| {row.case} | {row.metric} | {ours} | {theirs} | {gain:.{1 if gain >= 1 else 2}f} | {target} | {result} |"
+    return [row.case, row.metric, ours, theirs, f"{gain:.{1 if gain >= 1 else 2}f}", target, result]
 
 
 def _gain(ratio: float, row: Row) -> float:

@@ -21,7 +21,7 @@ from attrs import frozen
 from kinesis_emulator.client_settings import environment
 from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Note, Row, show
-from tests.bench.memory import peak_bytes_of
+from tests.bench.memory import MB, peak_bytes_of
 from tests.bench.server import Server
 
 GROUP = "Command line"
@@ -95,7 +95,8 @@ def _reading(name: str, stream: CannedStream) -> Iterator[Row]:
         target = HALF if output in WITH_TARGET else None
         metric, records = "records/µs of CPU, vs. Stream.read", stream.total_rows / 1e6
         rates = [(records / turn[output].cpu_s, records / turn[""].cpu_s) for turn in turns]
-        yield Row.of(GROUP, f"{output}, {name}", metric, rates, target)
+        memory_mb = tuple(max(turn[each].peak_bytes for turn in turns) / MB for each in (output, ""))
+        yield Row.of(GROUP, f"{output}, {name}", metric, rates, target, memory_mb=memory_mb)
 
 
 def _turn(kinesis: Server) -> dict[str, Cost]:

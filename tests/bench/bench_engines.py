@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -22,7 +21,8 @@ from datafusion import SessionContext
 from kinesis_core import PlanSettings, ReadSettings, Stream
 from kinesis_core.polars import scan_kinesis
 from tests.bench.canned import CannedStream, canned_kinesis
-from tests.bench.harness import Finding, Note, Row, measure, one_core, show
+from tests.bench.harness import Finding, Note, Row, in_own_process, measure, one_core, show
+from tests.bench.memory import MB, added_bytes
 from tests.bench.server import trusted_certificate
 from tests.support.streams import connection_to, make_client
 
@@ -102,17 +102,30 @@ def run() -> list[Finding]:
 
 
 def _compare(engine: Engine, size: str, canned: CannedStream, endpoint_url: str) -> Row:
-    opened = Stream.open(canned.name, **connection_to(endpoint_url), **NO_WAITING)
-    client = make_client(endpoint_url)
-    ours = partial(engine.ours, opened)
-
-    def theirs() -> int:
-        return engine.theirs(read_by_hand(client, canned.name))
-
+    counts = _counts(engine, canned.name, endpoint_url)
+    ours, theirs = counts["ours"], counts["theirs"]
     if (ours(), theirs()) != (canned.total_rows, canned.total_rows):
         raise AssertionError(f"{engine.name} has not got all records")
     rates = measure(GROUP, f"{engine.name}, {size}", ours, theirs, canned.total_rows)
-    return Row.cost(GROUP, rates.case, METRIC, 1e6 / rates.ours, 1e6 / rates.theirs)
+    memory_mb = tuple(
+        in_own_process(_added_mb, engine.name, side, canned.name, endpoint_url) for side in ("ours", "theirs")
+    )
+    return Row.cost(GROUP, rates.case, METRIC, 1e6 / rates.ours, 1e6 / rates.theirs, memory_mb=memory_mb)
+
+
+def _added_mb(engine: str, side: str, stream: str, endpoint_url: str) -> float:
+    """Return what one side adds to a process: an engine keeps freed memory for what it does next."""
+    counts = _counts(next(each for each in ENGINES if each.name == engine), stream, endpoint_url)
+    return added_bytes(counts[side]) / MB
+
+
+def _counts(engine: Engine, stream: str, endpoint_url: str) -> dict[str, Callable[[], int]]:
+    opened = Stream.open(stream, **connection_to(endpoint_url), **NO_WAITING)
+    client = make_client(endpoint_url)
+    return {
+        "ours": lambda: engine.ours(opened),
+        "theirs": lambda: engine.theirs(read_by_hand(client, stream)),
+    }
 
 
 def read_by_hand(client: Any, stream: str) -> Records:

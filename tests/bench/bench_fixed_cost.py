@@ -35,17 +35,17 @@ def run() -> list[Finding]:
         stream = StreamUnderTest(emulator.endpoint_url)
         stream.put(b"x")
         for mode, name in MODES.items():
-            turns = [
-                (_cost(mode, "kinesis", stream.options()), _cost(mode, "one-row", {})) for _ in range(TURNS)
-            ]
-            findings += _rows(name, turns)
+            ours, floor = (mode, "kinesis", stream.options()), (mode, "one-row", dict[str, str]())
+            turns = [(_run("cost", *ours), _run("cost", *floor)) for _ in range(TURNS)]
+            memory_mb = tuple(_run("memory", *side)["memory"] for side in (ours, floor))
+            findings += _rows(name, turns, memory_mb)
             findings.append(Note(_table(name, turns)))
     return findings
 
 
-def _cost(mode: str, source: str, options: dict[str, str]) -> Cost:
-    """Return what one query costs in a new session."""
-    command = [sys.executable, "-m", "tests.bench.one_query", mode, source, json.dumps(options)]
+def _run(measured: str, mode: str, source: str, options: dict[str, str]) -> Cost:
+    """Return what one query takes in a new session."""
+    command = [sys.executable, "-m", "tests.bench.one_query", measured, mode, source, json.dumps(options)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     cost: Cost = json.loads(done.stdout.splitlines()[-1])
     return cost
@@ -55,7 +55,7 @@ def _python(cost: Cost) -> float:
     return sum(cost.get(role, 0.0) for role in PYTHON)
 
 
-def _rows(name: str, turns: Sequence[tuple[Cost, Cost]]) -> Iterator[Row]:
+def _rows(name: str, turns: Sequence[tuple[Cost, Cost]], memory_mb: tuple[float, ...]) -> Iterator[Row]:
     parts: tuple[tuple[str, str, Callable[[Cost], float], float | None], ...] = (
         ("Python", "s of CPU", _python, TARGET),
         ("Python and JVM", "s of CPU", lambda cost: _python(cost) + cost[JVM], None),
@@ -63,7 +63,8 @@ def _rows(name: str, turns: Sequence[tuple[Cost, Cost]]) -> Iterator[Row]:
     )
     for part, metric, of, target in parts:
         pairs = [(of(ours), of(floor)) for ours, floor in turns]
-        yield Row.of(GROUP, f"{name}: {part}", metric, pairs, target, is_cost=True)
+        mb = memory_mb if part == "Python and JVM" else ()
+        yield Row.of(GROUP, f"{name}: {part}", metric, pairs, target, is_cost=True, memory_mb=mb)
 
 
 def _table(name: str, turns: Sequence[tuple[Cost, Cost]]) -> str:

@@ -83,7 +83,7 @@ def _measure(*arguments: str) -> Any:
 
 def _rate_rows(found: Rates) -> Iterator[Row]:
     for stream, rates in found.items():
-        us, ratios = rates["us"], rates["ratios"]
+        us, ratios, memory_mb = rates["us"], rates["ratios"], rates["memory_mb"]
         for store, name in (("sqlite", "SQLite"), ("dynamodb", "DynamoDB")):
             yield Row(
                 "group, against `Stream.follow`",
@@ -94,10 +94,12 @@ def _rate_rows(found: Rates) -> Iterator[Row]:
                 ratios[store],
                 FOLLOW_TARGET,
                 is_cost=True,
+                memory_mb=(memory_mb[store], memory_mb["follow"]),
             )
     for stream, rates in found.items():
-        ours, theirs = rates["us"]["dynamodb"], rates["us"]["kcl"]
-        yield Row.cost("group, against the KCL 3.5.1", f"{stream}, leases in DynamoDB", US, ours, theirs)
+        sides = [(rates[kind]["dynamodb"], rates[kind]["kcl"]) for kind in ("us", "memory_mb")]
+        case = f"{stream}, leases in DynamoDB"
+        yield Row.cost("group, against the KCL 3.5.1", case, US, *sides[0], memory_mb=sides[1])
 
 
 def _hand_over_rows(found: HandOvers) -> Iterator[Row]:

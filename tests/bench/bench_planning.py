@@ -19,7 +19,8 @@ from kinesis_core.model import Offset, TrimHorizon
 from kinesis_core.planning import Limits, PlanAhead, Planner, PlanSettings
 from kinesis_credentials import StaticKeys
 from tests.bench.canned import CannedStream, canned_kinesis
-from tests.bench.harness import Finding, Plot, Row, show
+from tests.bench.harness import Finding, Plot, Row, in_own_process, show
+from tests.bench.memory import MB, peak_bytes
 from tests.bench.server import Server, TlsFiles, trusted_certificate
 
 GROUP = "Planning"
@@ -53,13 +54,15 @@ class Cost:
     calls_per_s: float
     cpu_s: float
     time_s: float
+    memory_mb: float
+    """The most that the process has of it."""
 
 
 def run() -> list[Finding]:
     """Return the rows by number of shards, and a plot of CPU time and time."""
     with trusted_certificate() as tls:
-        busy = {shards: cost(tls, shards, RECORDS_PER_S) for shards in SHARDS}
-        idle = {shards: cost(tls, shards, ONE_RECORD_PER_S) for shards in SHARDS}
+        busy = {shards: in_own_process(cost, tls, shards, RECORDS_PER_S) for shards in SHARDS}
+        idle = {shards: in_own_process(cost, tls, shards, ONE_RECORD_PER_S) for shards in SHARDS}
         waited = _waited(tls)
     rows = [
         row
@@ -76,14 +79,16 @@ def _rows(shards: int, name: str, cost: Cost) -> Iterator[Row]:
     target = 1.0 if shards == MANY and name == "busy" else None
     calls = "GetRecords/s and shard, vs. the quota"
     yield Row.cost(GROUP, f"{case}: calls", calls, cost.calls_per_s, QUOTA_CALLS, 1.0)
-    yield Row.cost(GROUP, f"{case}: CPU", "s a batch, vs. 1.5 ms a shard", cost.cpu_s, share_s, target)
+    versus, memory_mb = "s a batch, vs. 1.5 ms a shard", (cost.memory_mb,)
+    yield Row.cost(GROUP, f"{case}: CPU", versus, cost.cpu_s, share_s, target, memory_mb)
     yield Row.cost(GROUP, f"{case}: time", "s a batch, vs. one of 2 s", cost.time_s, PERIOD_S)
 
 
 def cost(tls: TlsFiles, shards: int, records_per_s: float) -> Cost:
     with query_of(tls, shards, records_per_s) as query:
         plans = [query.batch() for _ in range(WARM_UP + (PLANS if shards <= MANY else 1))][WARM_UP:]
-    return Cost(*(statistics.median(values) for values in zip(*plans, strict=True)))
+    calls, calls_per_s, cpu_s, time_s = (statistics.median(values) for values in zip(*plans, strict=True))
+    return Cost(calls, calls_per_s, cpu_s, time_s, peak_bytes() / MB)
 
 
 def _waited(tls: TlsFiles) -> Row:
@@ -111,7 +116,7 @@ class Query:
     start: Offset
 
     def batch(self) -> tuple[float, float, float, float]:
-        """Plan a batch, and wait until the next one is due. Return its cost, in the order of the fields of `Cost`."""
+        """Plan a batch, and wait until the next one is due. Return its cost, in the order of the fields of `Cost`, without memory."""
         before = self.kinesis.calls().get("GetRecords", 0)
         started_s, cpu_s = time.monotonic(), time.process_time()
         self.start = self.planner.next_offset(self.start)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator
+from typing import ClassVar
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.bench.by_hand import ByHandSource
 from tests.bench.canned import CannedStream, canned_kinesis
-from tests.bench.harness import Finding, Note, Plot, Row, one_core, show
-from tests.bench.process_tree import cpu_s
+from tests.bench.harness import Finding, Note, Plot, Row, in_own_process, one_core, show
+from tests.bench.process_tree import cpu_s, largest_mb
 from tests.bench.raw_reader import RawReader
 from tests.bench.read_steps import measure_steps, steps_table
 from tests.bench.ready_source import ReadySource
@@ -30,6 +31,7 @@ SHARDS = 16
 SHARDS_BY_HAND = 2
 """A share of the shards takes the source by hand as long as all of them take ours, so fixed costs have the same weight."""
 US = "µs of CPU per record"
+SOURCES = (ByHandSource, ReadySource)
 
 
 WHY = """\
@@ -83,13 +85,17 @@ class Spent:
 
 @frozen
 class Measured:
-    """All measurements of one case."""
+    """All measurements of one case. Memory is that of all processes of Spark, in MB."""
 
     turns: list[Spent]
     steps: list[float]
+    memory_mb: dict[str, float]
 
     def median(self, contender: str) -> float:
         return float(statistics.median(getattr(spent, contender) for spent in self.turns))
+
+    def memory(self, ours: str, theirs: str) -> tuple[float, float]:
+        return self.memory_mb[ours], self.memory_mb[theirs]
 
     def pairs(self, ours: str, theirs: str) -> Iterator[tuple[float, float]]:
         """Yield the costs of two contenders in each turn."""
@@ -97,7 +103,7 @@ class Measured:
 
 
 def run() -> list[Finding]:
-    with one_core(), trusted_certificate() as tls, spark_session(ByHandSource, ReadySource) as (spark, _):
+    with one_core(), trusted_certificate() as tls, spark_session(*SOURCES) as (spark, _):
         measured = {case: _measure(spark, case, tls) for case in CASES}
     steps = steps_table({case.name: found.steps for case, found in measured.items()})
     return [
@@ -110,46 +116,52 @@ def run() -> list[Finding]:
 
 def _measure(spark: SparkSession, case: Case, tls: TlsFiles) -> Measured:
     with canned_kinesis(case.stream, tls=tls) as kinesis:
-        contenders = _Contenders(spark, case.stream, kinesis, tls)
+        frames = Frames(spark, case.stream, kinesis.endpoint_url)
+        contenders = _Contenders(frames, kinesis, tls)
         contenders.check()
         turns = [contenders.turn() for _ in range(WARM_UP + TURNS)][WARM_UP:]
-        return Measured(turns, measure_steps(contenders.options(), tls, case.stream))
+        memory_mb = {
+            name: in_own_process(_largest_mb, case.stream, kinesis.endpoint_url, name)
+            for name in Frames.NAMES
+        }
+        return Measured(turns, measure_steps(frames.options(), tls, case.stream), memory_mb)
+
+
+def _largest_mb(stream: CannedStream, endpoint_url: str, name: str) -> float:
+    """Return the largest memory of a new session that reads once: the JVM and the workers keep what earlier queries took."""
+    with spark_session(*SOURCES) as (spark, _):
+        frame = Frames(spark, stream, endpoint_url).named(name)
+        return largest_mb(lambda: _write(frame))
+
+
+def _write(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
 
 
 @frozen
-class _Contenders:
-    """All readers of one stream. A turn runs each of them once."""
+class Frames:
+    """All ways to read one stream in Spark."""
+
+    NAMES: ClassVar = ("ours", "cbor", "by_hand", "ready")
 
     spark: SparkSession
     stream: CannedStream
-    kinesis: Server
-    tls: TlsFiles
+    endpoint_url: str
 
-    def check(self) -> None:
-        """Check that each of them reads the whole stream. This also warms them up."""
+    def named(self, name: str) -> DataFrame:
+        make = {
+            "ours": lambda: self._ours("json"),
+            "cbor": lambda: self._ours("cbor"),
+            "by_hand": self._by_hand,
+            "ready": self._ready,
+        }
+        return make[name]()
+
+    def rows(self, name: str) -> int:
         rows = self.stream.total_rows
-        frames = self._ours(), self._ours("cbor"), self._ready(), self._by_hand()
-        counts = [frame.count() for frame in frames]
-        if counts != [rows, rows, rows, rows * SHARDS_BY_HAND // SHARDS]:
-            raise AssertionError(f"of {rows} rows they read {counts}")
+        return rows * SHARDS_BY_HAND // SHARDS if name == "by_hand" else rows
 
-    def turn(self) -> Spent:
-        rows = self.stream.total_rows
-        return Spent(
-            ours=self._us(self._ours(), rows),
-            cbor=self._us(self._ours("cbor"), rows),
-            by_hand=self._us(self._by_hand(), rows * SHARDS_BY_HAND // SHARDS),
-            ready=self._us(self._ready(), rows),
-            raw=self._raw_us(),
-        )
-
-    def _us(self, frame: DataFrame, rows: int) -> float:
-        def write() -> None:
-            frame.write.format("noop").mode("overwrite").save()
-
-        return cpu_s(write, [self.kinesis.pid]) / rows * 1e6
-
-    def _ours(self, wire_format: str = "json") -> DataFrame:
+    def _ours(self, wire_format: str) -> DataFrame:
         # With the rates of Kinesis it would only wait.
         rates = {"minFetchPeriod": "0", "maxFetchRate": "1000", "wireFormat": wire_format}
         reader = self.spark.read.format("kinesis").options(**self.options(), **rates)
@@ -170,34 +182,62 @@ class _Contenders:
         }
         return self.spark.read.format("ready").options(**sizes).load()
 
-    def _raw_us(self) -> float:
-        with RawReader(self.kinesis.port, self.tls[0]) as raw:
-            spent_s = raw.read_shards(self.stream.shards)
-        return spent_s / self.stream.total_rows * 1e6
-
     def options(self) -> dict[str, str]:
         return {
             "streamName": self.stream.name,
             "region": self.stream.region,
-            "endpointUrl": self.kinesis.endpoint_url,
+            "endpointUrl": self.endpoint_url,
             "awsAccessKeyId": KEY_ID,
             "awsSecretKey": SECRET,
         }
+
+
+@frozen
+class _Contenders:
+    """All readers of one stream. A turn runs each of them once."""
+
+    frames: Frames
+    kinesis: Server
+    tls: TlsFiles
+
+    def check(self) -> None:
+        """Check that each of them reads the whole stream. This also warms them up."""
+        rows = {name: self.frames.rows(name) for name in Frames.NAMES}
+        counts = {name: self.frames.named(name).count() for name in Frames.NAMES}
+        if counts != rows:
+            raise AssertionError(f"of {rows} rows they read {counts}")
+
+    def turn(self) -> Spent:
+        return Spent(**{name: self._us(name) for name in Frames.NAMES}, raw=self._raw_us())
+
+    def _us(self, name: str) -> float:
+        frame = self.frames.named(name)
+        return cpu_s(lambda: _write(frame), [self.kinesis.pid]) / self.frames.rows(name) * 1e6
+
+    def _raw_us(self) -> float:
+        stream = self.frames.stream
+        with RawReader(self.kinesis.port, self.tls[0]) as raw:
+            spent_s = raw.read_shards(stream.shards)
+        return spent_s / stream.total_rows * 1e6
 
 
 def _rows(measured: dict[Case, Measured]) -> Iterator[Row]:
     for case, found in measured.items():
         ratio = statistics.median(spent.by_hand / spent.ours for spent in found.turns)
         medians = found.median("ours"), found.median("by_hand")
-        yield Row("read in Spark, against by hand", case.name, US, *medians, ratio, case.target)
+        memory_mb = found.memory("ours", "by_hand")
+        group = "read in Spark, against by hand"
+        yield Row(group, case.name, US, *medians, ratio, case.target, memory_mb=memory_mb)
     for case, found in measured.items():
         target = None if case.stream.user_records else 1.5  # the floor does not unpack aggregates
         turns = found.pairs("ours", "floor")
-        yield Row.of("read in Spark, against the floor", case.name, US, turns, target, is_cost=True)
+        group, memory_mb = "read in Spark, against the floor", found.memory("ours", "ready")
+        yield Row.of(group, case.name, US, turns, target, is_cost=True, memory_mb=memory_mb)
     for case, found in measured.items():
         target = 0.85 if case.stream.record_bytes == 10_000 else None
         turns = found.pairs("cbor", "ours")
-        yield Row.of("read in Spark in CBOR, against JSON", case.name, US, turns, target, is_cost=True)
+        group, memory_mb = "read in Spark in CBOR, against JSON", found.memory("cbor", "ours")
+        yield Row.of(group, case.name, US, turns, target, is_cost=True, memory_mb=memory_mb)
 
 
 def _plot(measured: dict[Case, Measured]) -> Plot:

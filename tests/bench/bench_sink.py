@@ -18,6 +18,7 @@ from kinesis_emulator.requests import Request
 from tests.bench.compared_sinks import ArrowSink, HandSink, RowSink
 from tests.bench.floor_sink import FloorSink
 from tests.bench.harness import Finding, Note, Row, one_core, show
+from tests.bench.memory import MB
 from tests.bench.sessions import spark_session
 
 GROUP = "Sink in Spark"
@@ -71,18 +72,17 @@ class _Bench:
     def compare(self, sink: str, name: str, size: int, aggregated: bool, target: float | None) -> Row:
         turns = [self._turn(sink, size, aggregated) for _ in range(REPEAT)]
         case = f"Arrow vs. {name}, {'aggregated' if aggregated else 'plain'}, {size} B"
-        rates = [(ROWS[size] / our_s, ROWS[size] / its_s) for our_s, its_s in turns]
-        return Row.of(GROUP, case, "rows/s and core", rates, target)
+        rates = [(ROWS[size] / ours.spent_s, ROWS[size] / its.spent_s) for ours, its in turns]
+        memory_mb = tuple(max(task.peak_bytes for task in side) / MB for side in zip(*turns, strict=True))
+        return Row.of(GROUP, case, "rows/s and core", rates, target, memory_mb=memory_mb)
 
-    def _turn(self, sink: str, size: int, aggregated: bool) -> tuple[float, float]:
-        """Return the CPU seconds of a task of our sink, and of the other *sink*."""
-        our_s, its_s = 0.0, 0.0
+    def _turn(self, sink: str, size: int, aggregated: bool) -> tuple[_Task, _Task]:
+        """Return what a task of our sink takes, and one of the other *sink*."""
         with EmulatorProcess({"orders": 4}) as emulator:  # a new one, because it stores everything
             where = {**emulator.spark_options, "aggregationEnabled": str(aggregated)}
             for rows in (1, ROWS[size]):  # first what a worker does once: imports and connecting
-                our_s = self._write("arrow-sink", rows, size, where).spent_s
-                its_s = self._write(sink, rows, size, where).spent_s
-        return our_s, its_s
+                tasks = self._write("arrow-sink", rows, size, where), self._write(sink, rows, size, where)
+        return tasks
 
     def memory(self) -> list[Row]:
         """Return the memory of a task of a million rows with a server that responds slowly."""
@@ -91,7 +91,7 @@ class _Bench:
             where = emulator.spark_options
             self._write("arrow-sink", 1, SLOW_BYTES, where)  # loads everything in the worker
             task = self._write("arrow-sink", SLOW_ROWS, SLOW_BYTES, where)
-        idle_mb, peak_mb = task.idle_bytes / 1e6, task.peak_bytes / 1e6
+        idle_mb, peak_mb = task.idle_bytes / MB, task.peak_bytes / MB
         case = f"a task of {SLOW_ROWS:,} x 1 KB"
         limit = f"MB, limit {MEMORY_MB}"
         return [

@@ -9,9 +9,12 @@ follow each other are compared.
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from tests.bench.canned import CannedStream, canned_kinesis
 from tests.bench.harness import Finding, Row, show
@@ -65,6 +68,21 @@ rows = batch.num_rows
 """
 
 
+BEFORE = "import time; started_s = time.process_time()"
+AFTER = """
+ms = (time.process_time() - started_s) * 1000
+from tests.bench.memory import MB, peak_bytes
+print(ms, peak_bytes() / MB)
+"""
+
+
+class _Cost(NamedTuple):
+    """CPU time, and the largest memory of the process."""
+
+    ms: float
+    mb: float
+
+
 def run() -> list[Finding]:
     """Return one row per package, one for the first task, and one for the planner."""
     rows = [_importing(package, first) for package, first in PACKAGES.items()]
@@ -74,8 +92,7 @@ def run() -> list[Finding]:
 def _importing(package: str, first: str) -> Row:
     target = TARGET if package == "spark_kinesis_source" else None
     case = f"import {package}{' in a worker' if first else ''}"
-    turns = _turns(first, f"import {package}", FLOOR)
-    return Row.of(GROUP, case, "ms, vs. pyarrow and botocore", turns, target, is_cost=True)
+    return _row(case, "pyarrow and botocore", _turns(first, f"import {package}", FLOOR), target)
 
 
 def _first_task() -> Row:
@@ -83,7 +100,7 @@ def _first_task() -> Row:
         first = f"{WORKER}\n\nURL = {kinesis.endpoint_url!r}\n"
         turns = _turns(first, f"{OURS}\nassert rows == 1", f"{BY_HAND}\nassert rows == 1")
     case = "a worker's first record, with all imports"
-    return Row.of(GROUP, case, "ms, vs. boto3 by hand", turns, is_cost=True)
+    return _row(case, "boto3 by hand", turns)
 
 
 def _first_offset() -> Row:
@@ -101,15 +118,21 @@ def _first_offset() -> Row:
     return Row.of(GROUP, case, "ms, vs. Spark's start of the planner", turns, is_cost=True)
 
 
-def _turns(first: str, ours: str, theirs: str) -> list[tuple[float, float]]:
-    """Return what both take in ms. Each runs after *first* in new processes."""
-    return [(_cpu_ms(first, ours), _cpu_ms(first, theirs)) for _ in range(TURNS)]
+def _row(case: str, other: str, turns: Sequence[tuple[_Cost, _Cost]], target: float | None = None) -> Row:
+    pairs = [(ours.ms, theirs.ms) for ours, theirs in turns]
+    memory_mb = statistics.median(ours.mb for ours, _ in turns), statistics.median(its.mb for _, its in turns)
+    return Row.of(GROUP, case, f"ms, vs. {other}", pairs, target, is_cost=True, memory_mb=memory_mb)
 
 
-def _cpu_ms(first: str, code: str) -> float:
-    timed = f"{first}\nimport time\nstarted_s = time.process_time()\n{code}\nprint((time.process_time() - started_s) * 1000)"
+def _turns(first: str, ours: str, theirs: str) -> list[tuple[_Cost, _Cost]]:
+    """Return what both take. Each runs after *first* in new processes."""
+    return [(_cost(first, ours), _cost(first, theirs)) for _ in range(TURNS)]
+
+
+def _cost(first: str, code: str) -> _Cost:
+    timed = f"{first}\n{BEFORE}\n{code}\n{AFTER}"
     done = subprocess.run([sys.executable, "-c", timed], capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    return _Cost(*map(float, done.stdout.split()))
 
 
 if __name__ == "__main__":

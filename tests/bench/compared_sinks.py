@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,23 +19,30 @@ from pyspark.sql.types import StructType
 from spark_kinesis_sink.columns import find_columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task import WriteTask, Written
-from tests.bench.memory import peak_bytes, resident_bytes
+from tests.bench.memory import begin_peak_anew, peak_bytes, resident_bytes
+
+
+@contextmanager
+def measured(notes: Path) -> Iterator[None]:
+    """Append a line to *notes*: CPU seconds of a task, memory of its worker before, and its largest memory."""
+    begin_peak_anew()
+    started_s, idle_bytes = time.process_time(), resident_bytes()
+    yield
+    spent_s = time.process_time() - started_s
+    with notes.open("a") as file:
+        file.write(f"{spent_s} {idle_bytes} {peak_bytes()}\n")
 
 
 class _Measured:
-    """Appends a line to a file: CPU seconds of a task, memory of its worker before, and its peak memory."""
+    """What a task takes is measured."""
 
     def __init__(self, task: WriteTask, notes: Path) -> None:
         self._task = task
         self._notes = notes
 
     def _measure(self, write: Callable[[], Written]) -> Written:
-        started_s, idle_bytes = time.process_time(), resident_bytes()
-        written = write()
-        spent_s = time.process_time() - started_s
-        with self._notes.open("a") as file:
-            file.write(f"{spent_s} {idle_bytes} {peak_bytes()}\n")
-        return written
+        with measured(self._notes):
+            return write()
 
 
 class MeasuredArrowWriter(_Measured, DataSourceArrowWriter):
@@ -77,11 +85,8 @@ class HandWriter(DataSourceWriter):
         self._options = options
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-        started_s, idle_bytes = time.process_time(), resident_bytes()
-        self._put_all(iterator)
-        spent_s = time.process_time() - started_s
-        with Path(self._options["notes"]).open("a") as file:
-            file.write(f"{spent_s} {idle_bytes} {resident_bytes()}\n")
+        with measured(Path(self._options["notes"])):
+            self._put_all(iterator)
         return WriterCommitMessage()
 
     def _put_all(self, rows: Iterator[Any]) -> None:

@@ -19,6 +19,8 @@ from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
+from tests.bench.memory import MB, added_bytes
+
 TURN_S = 0.2
 TURNS = 9
 RECORDS_PER_CPU_S = "records per CPU second"
@@ -30,7 +32,7 @@ class Row:
     """
     One line of the benchmark report. *ours* and *theirs* are in the unit of *metric*, and higher is better.
 
-    With `is_cost` lower is better, and the target is the largest ratio allowed.
+    With `is_cost` lower is better, and the target is the largest ratio allowed. *memory_mb* is what both take of it, or ours alone.
     """
 
     group: str
@@ -41,6 +43,7 @@ class Row:
     ratio: float
     target: float | None
     is_cost: bool = False
+    memory_mb: tuple[float, ...] = ()
 
     @staticmethod
     def of(
@@ -51,19 +54,26 @@ class Row:
         target: float | None = None,
         *,
         is_cost: bool = False,
+        memory_mb: tuple[float, ...] = (),
     ) -> Row:
         """Return the medians of both sides over *turns*, and that of the ratio of neighbouring turns."""
         pairs = [*turns]
         ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
         ratio = statistics.median(mine / its for mine, its in pairs)
-        return Row(group, case, metric, ours, theirs, ratio, target, is_cost)
+        return Row(group, case, metric, ours, theirs, ratio, target, is_cost, memory_mb)
 
     @staticmethod
     def cost(
-        group: str, case: str, metric: str, ours: float, theirs: float, target: float | None = None
+        group: str,
+        case: str,
+        metric: str,
+        ours: float,
+        theirs: float,
+        target: float | None = None,
+        memory_mb: tuple[float, ...] = (),
     ) -> Row:
         """Return a line where lower is better."""
-        return Row(group, case, metric, ours, theirs, ours / theirs, target, is_cost=True)
+        return Row(group, case, metric, ours, theirs, ours / theirs, target, True, memory_mb)
 
     @property
     def met(self) -> bool:
@@ -114,10 +124,13 @@ def measure(
     Time both sides in turns, and return the line for calls that each do *work* units of *metric*.
 
     Each turn lasts about `TURN_S`, with as many calls as that takes, so a machine that is slow for a while slows both.
+    The memory is what a call of either side adds to this process.
     """
     our_calls, their_calls = _calls_a_turn(ours), _calls_a_turn(theirs)
     turns = [(_turn(ours, our_calls), _turn(theirs, their_calls)) for _ in range(TURNS)]
-    return Row.of(group, case, metric, [(work / mine_s, work / its_s) for mine_s, its_s in turns], target)
+    rates = [(work / mine_s, work / its_s) for mine_s, its_s in turns]
+    memory_mb = added_bytes(ours) / MB, added_bytes(theirs) / MB
+    return Row.of(group, case, metric, rates, target, memory_mb=memory_mb)
 
 
 def compare_batches(
@@ -188,9 +201,10 @@ def show(findings: Iterable[Finding]) -> None:
     """Write the rows as a table to standard output."""
     for row in rows_of(findings):
         target = "" if row.target is None else f"target {row.target:g}x {'met' if row.met else 'MISSED'}"
+        memory = f"{' / '.join(map(readable, row.memory_mb))} MB" if row.memory_mb else ""
         sys.stdout.write(
             f"{row.group:20} {row.case:30} {readable(row.ours):>12} {readable(row.theirs):>12} {row.metric:26}"
-            f" {row.ratio:6.1f}x {target}\n"
+            f" {row.ratio:6.1f}x {target} {memory}\n"
         )
 
 

@@ -2,28 +2,61 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import sys
+from collections.abc import Callable
 from pathlib import Path
+
+MB = 1e6
+_STATUS = "/proc/self/status"
 
 
 def resident_bytes() -> int:
-    return _status_bytes("VmRSS")
+    return bytes_in(_STATUS, "VmRSS")
 
 
 def peak_bytes() -> int:
     """Return the most that was resident since the process started its program."""
-    return _status_bytes("VmHWM")
+    return bytes_in(_STATUS, "VmHWM")
 
 
 def peak_bytes_of(pid: int) -> int:
     """Return the same of another process; 0 once it has ended."""
     try:
-        return _status_bytes("VmHWM", str(pid))
+        return bytes_in(f"/proc/{pid}/status", "VmHWM")
     except OSError:
         return 0
 
 
-def _status_bytes(name: str, pid: str = "self") -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+def largest_bytes(work: Callable[[], object]) -> int:
+    """Return the most that is resident during *work*."""
+    begin_peak_anew()
+    work()
+    return peak_bytes()
+
+
+def added_bytes(work: Callable[[], object]) -> int:
+    """Return the most by which *work* makes this process grow."""
+    begin_peak_anew()
+    before = resident_bytes()
+    work()
+    return max(0, peak_bytes() - before)
+
+
+def begin_peak_anew() -> None:
+    """Let the peak be what is resident now. Freed memory goes back to the system before, so it does not serve what comes next."""
+    gc.collect()
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")  # see proc_pid_clear_refs(5)
+
+
+def bytes_in(path: str, name: str) -> int:
+    """Return one of the figures that Linux shows in a file of /proc, one a line."""
+    for line in Path(path).read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) * 1024
-    raise OSError(f"/proc/{pid}/status has no {name}")
+    raise OSError(f"{path} has no {name}")

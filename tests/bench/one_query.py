@@ -1,8 +1,8 @@
 """
 Runs one query over one record in a new session, and writes what it cost as a line of JSON, by kind of process.
 
-    python -m tests.bench.one_query batch kinesis '{"streamName": "orders", ...}'
-    python -m tests.bench.one_query stream one-row '{}'
+    python -m tests.bench.one_query cost batch kinesis '{"streamName": "orders", ...}'
+    python -m tests.bench.one_query memory stream one-row '{}'
 
 Only the query counts, from `load()` to its end. The session has started before, and has run a query without Python.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.bench.one_row_source import OneRowSource
-from tests.bench.process_tree import processes
+from tests.bench.process_tree import largest_mb, processes
 from tests.bench.sessions import spark_session
 
 SAMPLE_S = 0.05
@@ -35,13 +35,14 @@ ROLES = {
 DAEMON, JVM = "daemons", "JVM"
 
 
-def main(mode: str, source: str, options: str) -> None:
-    """Run the query and write the CPU seconds of each role, and the seconds of wall time."""
+def main(measured: str, mode: str, source: str, options: str) -> None:
+    """Run the query. Write the CPU seconds of each role and the seconds of wall time, or the largest memory in MB."""
     with spark_session(master="local[2]") as (spark, folder):
         spark.range(1).write.format("noop").mode("overwrite").save()
         run = {"batch": _batch, "stream": _stream}[mode]
+        measure = {"cost": _cost, "memory": _memory}[measured]
         time.sleep(1)  # the session's own threads come to rest
-        cost = _measure(lambda: run(spark, source, json.loads(options), folder))
+        cost = measure(lambda: run(spark, source, json.loads(options), folder))
     sys.stdout.write(json.dumps(cost) + "\n")
 
 
@@ -65,7 +66,11 @@ def _make_known(spark: SparkSession, source: str) -> None:
         spark.dataSource.register(OneRowSource)
 
 
-def _measure(work: Callable[[], object]) -> dict[str, float]:
+def _memory(work: Callable[[], object]) -> dict[str, float]:
+    return {"memory": largest_mb(work)}
+
+
+def _cost(work: Callable[[], object]) -> dict[str, float]:
     """Return the seconds of CPU by role, and those of wall time, that *work* takes."""
     before, latest, done = processes(), dict[int, tuple[str, float]](), threading.Event()
 

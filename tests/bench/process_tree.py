@@ -1,12 +1,16 @@
-"""The CPU time of a program and its descendants: for Spark, the driver, the JVM and the Python workers."""
+"""CPU time and memory of a program and its descendants: for Spark, the driver, the JVM and the Python workers."""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from tests.bench.memory import MB, bytes_in
+
 _TICKS_A_S = os.sysconf("SC_CLK_TCK")
+SAMPLE_S = 0.1
 _PARENT, _OWN, _REAPED = 1, slice(11, 13), slice(13, 15)
 """Fields after the name in /proc/<pid>/stat; see proc_pid_stat(5)."""
 
@@ -22,6 +26,33 @@ def cpu_s(work: Callable[[], object], others: Collection[int]) -> float:
     work()
     spent = sum(ticks - before.get(pid, 0) for pid, ticks in _ticks(others).items())
     return spent / _TICKS_A_S
+
+
+def largest_mb(work: Callable[[], object], others: Collection[int] = ()) -> float:
+    """
+    Return the most memory that this process and its descendants have at once during *work*, without that of *others*.
+
+    It is the sum of their PSS: a page that several processes share counts once. It is read ten times a second.
+    """
+    largest, done = [0.0], threading.Event()
+
+    def sample() -> None:
+        while not done.wait(SAMPLE_S):
+            largest.append(memory_mb(others))
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    try:
+        work()
+    finally:
+        done.set()
+        sampler.join()
+    return max(*largest, memory_mb(others))
+
+
+def memory_mb(others: Collection[int] = ()) -> float:
+    """Return the memory that this process and its descendants have now, as `largest_mb` counts it."""
+    return sum(map(_pss_bytes, _tree(_stats(), others))) / MB
 
 
 def processes() -> dict[int, tuple[str, float]]:
@@ -47,6 +78,14 @@ def _tree(stats: dict[int, list[int]], others: Collection[int] = ()) -> dict[int
             tree[pid] = stats[pid]
             found += children.get(pid, [])
     return tree
+
+
+def _pss_bytes(pid: int) -> int:
+    """Return the memory of a process, with its share of what it has in common with others; 0 if it has ended."""
+    try:
+        return bytes_in(f"/proc/{pid}/smaps_rollup", "Pss")
+    except OSError:
+        return 0
 
 
 def _command(pid: int) -> str:

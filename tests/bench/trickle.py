@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from kinesis_emulator import EmulatorProcess
 from tests.bench.harness import Row
 from tests.bench.latency_probe import Arrival, Probe, percentile
-from tests.bench.process_tree import cpu_s
+from tests.bench.process_tree import cpu_s, memory_mb
 from tests.support.streams import StreamUnderTest
 
 WAITING = {"minRecordsPerTrigger": "1000", "maxTriggerDelay": "5s"}
@@ -30,10 +30,11 @@ TURNS = 2
 
 @frozen
 class _Turn:
-    """CPU seconds and elapsed seconds of one turn of one query, and its records."""
+    """CPU seconds and elapsed seconds of one turn of one query, the memory at its end, and its records."""
 
     cpu_s: float
     elapsed_s: float
+    memory_mb: float
     arrivals: list[Arrival]
 
 
@@ -45,15 +46,18 @@ def measure_trickle(spark: SparkSession, directory: Path) -> Iterator[Row]:
             for turn in range(TURNS)
         ]
     waiting, default, every = ([each[i] for each in turns] for i in range(3))
-    yield Row.cost(GROUP, "CPU of the query", "share of a core", _cores(waiting), _cores(default))
+    waiting_mb, default_mb, every_mb = (
+        max(turn.memory_mb for turn in turns) for turns in (waiting, default, every)
+    )
+    cores = _cores(waiting), _cores(default)
+    yield Row.cost(GROUP, "CPU of the query", "share of a core", *cores, memory_mb=(waiting_mb, default_mb))
     yield Row.cost(GROUP, "batches", "batches/s", _batches_a_second(waiting), _batches_a_second(default))
     for name, share in (("p50", 0.5), ("p99", 0.99)):
         mine, its = _latency_ms(waiting, share), _latency_ms(default, share)
         yield Row.cost(GROUP, f"put to sink, {name}", "ms", mine, its)
     group = "A trickle of 10 records/s, with quotaShare=1"
-    yield Row.cost(
-        group, "CPU of the query, against default", "share of a core", _cores(every), _cores(default)
-    )
+    case, cores = "CPU of the query, against default", (_cores(every), _cores(default))
+    yield Row.cost(group, case, "share of a core", *cores, memory_mb=(every_mb, default_mb))
     for name, (share, goal_ms) in GOALS_MS.items():
         yield Row.cost(
             group, f"put to sink, {name}, against the goal", "ms", _latency_ms(every, share), goal_ms, 1.0
@@ -78,7 +82,8 @@ def _turn(
         lambda: arrivals.extend(probe.send_many(round(MEASURED_S / PERIOD_S), PERIOD_S)), [emulator.pid]
     )
     # The thread that sends is not part of the query.
-    turn = _Turn(spent_s - (time.thread_time() - sending_s), time.monotonic() - started_s, arrivals)
+    spent_s, elapsed_s = spent_s - (time.thread_time() - sending_s), time.monotonic() - started_s
+    turn = _Turn(spent_s, elapsed_s, memory_mb([emulator.pid]), arrivals)
     probe.stop()
     return turn
 

@@ -36,20 +36,26 @@ def test_a_plot_says_what_it_shows(tmp_path: Path) -> None:
 
 
 def test_rows_of_one_group_are_one_table() -> None:
-    """A section names the machine and the date of the measurement. In all tables a higher gain is better. A note is printed between the tables of two groups."""
+    """A section names the machine and the date of the measurement. In all tables a higher gain is better. Memory has a column where it was measured. A note is printed between the tables of two groups."""
     rows = [
         Row("reading, against boto3", "100 B", "µs", 2.0, 23.0, 11.5, 11.0),
         Row("reading, against boto3", "1 KB", "µs", 7.5, 33.0, 4.4, 5.0),
-        Row("planning", "idle", "calls", 1200.0, 1000.0, 1.2, 1.5, is_cost=True),
+        Row("planning", "idle", "calls", 1200.0, 1000.0, 1.2, 1.5, is_cost=True, memory_mb=(98.0,)),
+        Row("planning", "busy", "calls", 1200.0, 1000.0, 1.2, None, is_cost=True),
     ]
-    machine, reading, note, planning = render([*rows[:2], Note("Half of it is TLS."), rows[2]]).split("\n\n")
+    machine, reading, note, planning = render([*rows[:2], Note("Half of it is TLS."), *rows[2:]]).split(
+        "\n\n"
+    )
     assert "cores" in machine
-    assert reading.startswith("| reading | unit | this project | boto3 | gain | target | |")
-    assert planning.startswith("| planning | unit | this project | compared with | gain | target | |")
+    assert reading.startswith("| reading | unit | this project | boto3 | gain | target |  |\n")
+    assert planning.startswith(
+        "| planning | unit | this project | compared with | gain | target |  | memory, MB |\n"
+    )
     assert "| 100 B | µs | 2 | 23 | 11.5 | at least 11 | met |" in reading
     assert "| 1 KB | µs | 7.5 | 33 | 4.4 | at least 5 | **missed** |" in reading
     assert note == "Half of it is TLS."
-    assert planning.endswith("| idle | calls | 1,200 | 1,000 | 0.83 | at least 0.667 | met |")
+    assert "| idle | calls | 1,200 | 1,000 | 0.83 | at least 0.667 | met | 98 |" in planning
+    assert planning.endswith("| busy | calls | 1,200 | 1,000 | 0.83 |  |  |  |")
 
 
 def test_every_benchmark_has_its_section_on_the_page() -> None:

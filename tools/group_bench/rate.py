@@ -1,4 +1,4 @@
-"""CPU per record: a worker of a group, `Stream.follow` and the KCL read the same stream."""
+"""CPU per record and memory: a worker of a group, `Stream.follow` and the KCL read the same stream."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.group_worker import GroupWorker
 from support.kcl.worker import KclOptions, KclWorker
 from support.streams import StreamUnderTest, connection_to
+from tests.bench.memory import MB, largest_bytes, peak_bytes_of
 from tools.group_bench.streams import fill
 
 SHARDS = 4
@@ -40,7 +41,11 @@ _WITHIN_S = 600.0
 
 
 def measure_rates(records: int, turns: int, dynamodb: DynamoDbLocal, folder: Path) -> dict[str, Any]:
-    """Return microseconds of CPU per user record by kind of stream and reader, and the ratios of neighbouring turns to `follow`."""
+    """
+    Return what `_measure` finds by kind of stream.
+
+    These are microseconds of CPU per user record by reader, the ratios of neighbouring turns to `follow`, and the largest memory.
+    """
     found = {}
     for name, aggregate, count in (("plain", False, records), ("aggregated", True, 2 * records)):
         with EmulatorProcess() as emulator:
@@ -53,12 +58,13 @@ def measure_rates(records: int, turns: int, dynamodb: DynamoDbLocal, folder: Pat
 
 def _measure(readers: _Readers, turns: int) -> dict[str, dict[str, float]]:
     contenders = {"follow": readers.follow, "sqlite": readers.sqlite, "dynamodb": readers.with_dynamodb}
-    for read in contenders.values():
-        read()  # imports and caches do not count
+    # Imports and caches do not count in the CPU. The memory is that of the whole process.
+    memory_mb = {name: largest_bytes(read) / MB for name, read in contenders.items()}
     spent = [{name: read() for name, read in contenders.items()} for _ in range(turns)]
     us = {name: median(turn[name] for turn in spent) for name in contenders}
     ratios = {name: median(turn[name] / turn["follow"] for turn in spent) for name in contenders}
-    return {"us": {**us, "kcl": readers.kcl()}, "ratios": ratios}
+    us["kcl"], memory_mb["kcl"] = readers.kcl()
+    return {"us": us, "ratios": ratios, "memory_mb": memory_mb}
 
 
 @frozen
@@ -89,7 +95,8 @@ class _Readers:
     def with_dynamodb(self) -> float:
         return self._group(DynamoLeases(endpoint_url=self.dynamodb.endpoint_url))
 
-    def kcl(self) -> float:
+    def kcl(self) -> tuple[float, float]:
+        """Return the same of the KCL, and the largest memory of its process in MB."""
         application = _new_name()
         self.dynamodb.create_lease_table(application)
         options = KclOptions(
@@ -106,7 +113,8 @@ class _Readers:
         with KclWorker.start(options, self.folder / f"{application}.log") as worker:
             before, before_s = self._wait_counted(worker, round(self.records * WARM_UP_KCL))
             after, after_s = self._wait_counted(worker, self.records)
-        return (after_s - before_s) / (after - before) * 1e6
+            memory_mb = peak_bytes_of(worker.process.pid) / MB
+        return (after_s - before_s) / (after - before) * 1e6, memory_mb
 
     def _wait_counted(self, worker: GroupWorker, records: int) -> tuple[int, float]:
         """Return how many records were delivered and the CPU seconds of the process, once there are at least *records*."""

@@ -104,3 +104,16 @@ def test_shards_that_leave_unread_after_the_look_ahead_are_a_loss() -> None:
     stream.clock.sleep(60)
     with pytest.raises(DataLossError):
         planner.refresh(start, patiently=True)
+
+
+@pytest.mark.parametrize("records", [0, 3, 20])
+def test_a_run_that_ends_does_not_wait(records: int) -> None:
+    """The look for its targets leaves calls for the plan after it, and where they are reached nothing is left to wait for."""
+    stream = scripted_stream(1)
+    stream.put_many(A, records)
+    query = Planned([stream], settings=PlanSettings(quota_share=0.5))
+    begun_s = stream.clock.now_s()
+    assert run_to_the_end(query) == everything(stream)
+    query.restart()
+    assert run_to_the_end(query) == []
+    assert stream.clock.now_s() == begun_s

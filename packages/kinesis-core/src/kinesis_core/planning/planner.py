@@ -281,6 +281,8 @@ class Planner:
         each = (wait_s for n, planner in self._streams.items() for wait_s in planner.waits_s(drafts[n]))
         if not self._is_to_targets:
             return _least(each, self._settings.min_fetch_period_s)
+        if self._has_reached_targets(drafts):
+            return 0.0  # no shard is read again
         waits_s = list(each)
         first_s = _least(waits_s, self._settings.min_fetch_period_s)
         return max((wait_s for wait_s in waits_s if wait_s <= first_s + TOGETHER_S), default=first_s)

@@ -132,7 +132,8 @@ class StreamPlanner:
         Shards that are not begun before the time *is_spent* keep their offset, and are in `states.turns.left`. A round plans each once.
         """
         if shares is None:
-            return self._plan(draft, partial(self._plan_to_tip, plan_tip, is_continued=True))
+            to_tip = partial(self._plan_to_tip, plan_tip, is_continued=True)
+            return self._plan(draft, partial(self._plan_in_batch, to_tip))
         turns = self.states.turns
 
         def is_due(shard_id: str) -> bool:
@@ -140,7 +141,8 @@ class StreamPlanner:
                 return False
             return self.states.of(shard_id).calls.limiter.wait_s(self.clock.now_s()) <= 0
 
-        return self._plan(draft, partial(self._plan_within, shares), is_due, is_spent)
+        within = partial(self._plan_within, shares)
+        return self._plan(draft, partial(self._plan_in_batch, within), is_due, is_spent)
 
     def finish(self, draft: Draft, *, keeps_times: bool = True) -> StreamOffset:
         """
@@ -154,7 +156,8 @@ class StreamPlanner:
     def tip(self, draft: Draft, find: Plan = plan_tip) -> StreamOffset:
         """Return the end of all records that are in the stream now, including children of finished shards."""
         self.refresh(draft.start, patiently=True)
-        return self.finish(self._plan(draft, partial(self._plan_to_tip, find, is_continued=False)))
+        to_tip = partial(self._plan_to_tip, find, is_continued=False)
+        return self.finish(self._plan(draft, partial(self._plan_one, to_tip)))
 
     def find_targets(self, draft: Draft) -> dict[str, ShardOffset]:
         """Return the end of every shard that has new records now."""
@@ -285,28 +288,33 @@ class StreamPlanner:
             if is_spent is not None and shard_id != first and is_spent():
                 return None
             started = start_of(shard_id)
-            return started, self._plan_one(self.states.of(shard_id), started, plan)
+            return started, plan(self.states.of(shard_id), started)
 
         planned = dict(zip(order, self.run_all(plan_in_time, order), strict=True))
         found = {s: ends for s in shards if (ends := planned[s]) is not None}
         turns.note(found, [s for s in shards if s not in found], self.clock.now_s())
         return found
 
-    def _plan_one(self, state: ShardState, started: ShardOffset, plan: Plan) -> ShardOffset:
+    def _plan_in_batch(self, plan: Plan, state: ShardState, started: ShardOffset) -> ShardOffset:
+        """Return where the batch ends in a shard. The next plan leaves the shard to the batch's task, or to other consumers, first."""
+        end = self._plan_one(plan, state, started)
+        is_kept = end.first is not None and state.kept_page(end.first, end.cut) is not None
+        if end.cut == started.cut or (state.is_at_tip and is_kept):
+            self.rest(state.shard_id)
+        else:  # the task that reads the range shares the shard's quota
+            state.calls.limiter.spend(self.clock.now_s())
+        return end
+
+    def _plan_one(self, plan: Plan, state: ShardState, started: ShardOffset) -> ShardOffset:
         """Return where the batch ends in a shard; *started* itself where it has no record of it."""
         end = self.plan_shard(state, started, plan)
         if end is None:
             return ShardOffset(ShardEnd())
         if end.cut in (started.cut, TrimHorizon()):
-            self.rest(state.shard_id)
             return started
         if not isinstance(started.cut, (At, After)):
             # A stream created again refuses the old numbers. A start without a number it takes, in a shard of the same name.
             self.facts.see_same_stream()
-        if state.is_at_tip and end.first is not None and state.kept_page(end.first, end.cut) is not None:
-            self.rest(state.shard_id)
-        else:  # the task that reads the range shares the shard's quota
-            state.calls.limiter.spend(self.clock.now_s())
         end = self.times.plausible(end)
         end = closed(end, started) if end.cut == ShardEnd() else end
         return end.as_end_from(started.cut)

@@ -22,7 +22,7 @@ from itertools import groupby
 from pathlib import Path
 
 from docs.sections import write_section
-from tests.bench.harness import Finding, Note, Plot, Row, readable, rows_of, show
+from tests.bench.harness import Finding, Note, Plot, Row, megabytes, readable, rows_of, show
 
 PAGE = Path(__file__).parent / "benchmarks.md"
 PAGES = {"ten_thousand_shards": PAGE.parent / "howto" / "ten-thousand-shards.md"}
@@ -84,9 +84,7 @@ def _table(group: str, rows: Sequence[Row]) -> str:
     if any(row.memory_mb for row in rows):
         head.append("memory, MB")
         align.append("---:")
-        lines = [
-            [*line, " / ".join(map(readable, row.memory_mb))] for line, row in zip(lines, rows, strict=True)
-        ]
+        lines = [[*line, megabytes(row)] for line, row in zip(lines, rows, strict=True)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, align, *lines))
 
 

@@ -130,7 +130,7 @@ def _measure(spark: SparkSession, case: Case, tls: TlsFiles) -> Measured:
 def _largest_mb(stream: CannedStream, endpoint_url: str, name: str) -> float:
     """Return the largest memory of a new session that reads once: the JVM and the workers keep what earlier queries took."""
     with spark_session(*SOURCES) as (spark, _):
-        frame = Frames(spark, stream, endpoint_url).named(name)
+        frame = Frames(spark, stream, endpoint_url, shards_by_hand=SHARDS).named(name)
         return largest_mb(lambda: _write(frame))
 
 
@@ -147,6 +147,7 @@ class Frames:
     spark: SparkSession
     stream: CannedStream
     endpoint_url: str
+    shards_by_hand: int = SHARDS_BY_HAND
 
     def named(self, name: str) -> DataFrame:
         make = {
@@ -159,7 +160,7 @@ class Frames:
 
     def rows(self, name: str) -> int:
         rows = self.stream.total_rows
-        return rows * SHARDS_BY_HAND // SHARDS if name == "by_hand" else rows
+        return rows * self.shards_by_hand // SHARDS if name == "by_hand" else rows
 
     def _ours(self, wire_format: str) -> DataFrame:
         # With the rates of Kinesis it would only wait.
@@ -170,7 +171,7 @@ class Frames:
     def _by_hand(self) -> DataFrame:
         aggregated = str(self.stream.user_records > 0).lower()
         reader = self.spark.read.format("by-hand").options(**self.options(), aggregated=aggregated)
-        return reader.option("shards", SHARDS_BY_HAND).load()
+        return reader.option("shards", self.shards_by_hand).load()
 
     def _ready(self) -> DataFrame:
         stream = self.stream

@@ -5,9 +5,7 @@ The sink with a writer for Arrow record batches, one for rows, and a hand-writte
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,18 +17,7 @@ from pyspark.sql.types import StructType
 from spark_kinesis_sink.columns import find_columns
 from spark_kinesis_sink.options import SinkOptions
 from spark_kinesis_sink.task import WriteTask, Written
-from tests.bench.memory import begin_peak_anew, peak_bytes, resident_bytes
-
-
-@contextmanager
-def measured(notes: Path) -> Iterator[None]:
-    """Append a line to *notes*: CPU seconds of a task, memory of its worker before, and its largest memory."""
-    begin_peak_anew()
-    started_s, idle_bytes = time.process_time(), resident_bytes()
-    yield
-    spent_s = time.process_time() - started_s
-    with notes.open("a") as file:
-        file.write(f"{spent_s} {idle_bytes} {peak_bytes()}\n")
+from tests.bench.memory import measured
 
 
 class _Measured:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from tests.bench.compared_sinks import measured
+from tests.bench.memory import measured
 
 RECORDS = {"True": 40, "False": 500}
 """Records of a request, by whether they are aggregates: 2 MB, as in our sink."""

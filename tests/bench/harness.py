@@ -129,7 +129,8 @@ def measure(
     our_calls, their_calls = _calls_a_turn(ours), _calls_a_turn(theirs)
     turns = [(_turn(ours, our_calls), _turn(theirs, their_calls)) for _ in range(TURNS)]
     rates = [(work / mine_s, work / its_s) for mine_s, its_s in turns]
-    memory_mb = added_bytes(ours) / MB, added_bytes(theirs) / MB
+    # Other systems do not show it.
+    memory_mb = tuple(added_bytes(side) / MB for side in (ours, theirs)) if sys.platform == "linux" else ()
     return Row.of(group, case, metric, rates, target, memory_mb=memory_mb)
 
 
@@ -201,11 +202,16 @@ def show(findings: Iterable[Finding]) -> None:
     """Write the rows as a table to standard output."""
     for row in rows_of(findings):
         target = "" if row.target is None else f"target {row.target:g}x {'met' if row.met else 'MISSED'}"
-        memory = f"{' / '.join(map(readable, row.memory_mb))} MB" if row.memory_mb else ""
+        memory = f"{megabytes(row)} MB" if row.memory_mb else ""
         sys.stdout.write(
             f"{row.group:20} {row.case:30} {readable(row.ours):>12} {readable(row.theirs):>12} {row.metric:26}"
             f" {row.ratio:6.1f}x {target} {memory}\n"
         )
+
+
+def megabytes(row: Row) -> str:
+    """Return the memory of both sides. Half a megabyte and less is what Python has free anyway."""
+    return " / ".join("below 0.5" if mb < 0.5 else readable(mb) for mb in row.memory_mb)
 
 
 def readable(value: float) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MB = 1e6
@@ -17,23 +19,16 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """Return the most that was resident since the process started its program."""
+    """Return the most that was resident since the process started its program, or since `begin_peak_anew`."""
     return bytes_in(_STATUS, "VmHWM")
 
 
 def peak_bytes_of(pid: int) -> int:
-    """Return the same of another process; 0 once it has ended."""
+    """Return the most that was resident in another process; 0 once it has ended."""
     try:
         return bytes_in(f"/proc/{pid}/status", "VmHWM")
     except OSError:
         return 0
-
-
-def largest_bytes(work: Callable[[], object]) -> int:
-    """Return the most that is resident during *work*."""
-    begin_peak_anew()
-    work()
-    return peak_bytes()
 
 
 def added_bytes(work: Callable[[], object]) -> int:
@@ -52,6 +47,17 @@ def begin_peak_anew() -> None:
         arrow.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")  # see proc_pid_clear_refs(5)
+
+
+@contextmanager
+def measured(notes: Path) -> Iterator[None]:
+    """Append a line to *notes*: CPU seconds of a task, memory of its worker before, and its largest memory."""
+    begin_peak_anew()
+    started_s, idle_bytes = time.process_time(), resident_bytes()
+    yield
+    spent_s = time.process_time() - started_s
+    with notes.open("a") as file:
+        file.write(f"{spent_s} {idle_bytes} {peak_bytes()}\n")
 
 
 def bytes_in(path: str, name: str) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.bench.one_row_source import OneRowSource
-from tests.bench.process_tree import largest_mb, processes
+from tests.bench.process_tree import largest_mb, looking, processes
 from tests.bench.sessions import spark_session
 
 SAMPLE_S = 0.05
@@ -72,25 +71,17 @@ def _memory(work: Callable[[], object]) -> dict[str, float]:
 
 def _cost(work: Callable[[], object]) -> dict[str, float]:
     """Return the seconds of CPU by role, and those of wall time, that *work* takes."""
-    before, latest, done = processes(), dict[int, tuple[str, float]](), threading.Event()
+    before, latest = processes(), dict[int, tuple[str, float]]()
 
     def look() -> None:
         for pid, (command, cpu_s) in processes().items():
             # A process that has ended keeps its figures for a moment, but not its command.
             latest[pid] = (command or latest.get(pid, (command,))[0], cpu_s)
 
-    def sample() -> None:
-        while not done.wait(SAMPLE_S):
-            look()
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    started_s = time.monotonic()
-    work()
-    cost = {"wall": time.monotonic() - started_s}
-    done.set()
-    sampler.join()
-    look()
+    with looking(look, SAMPLE_S):
+        started_s = time.monotonic()
+        work()
+        cost = {"wall": time.monotonic() - started_s}
     del latest[os.getpid()]  # it only waits, and samples
     for pid, (command, cpu_s) in latest.items():
         role = _role(pid, command, latest)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench.memory import MB, bytes_in
@@ -34,25 +35,33 @@ def largest_mb(work: Callable[[], object], others: Collection[int] = ()) -> floa
 
     It is the sum of their PSS: a page that several processes share counts once. It is read ten times a second.
     """
-    largest, done = [0.0], threading.Event()
+    largest = [0]
+
+    def look() -> None:
+        largest.append(sum(map(_pss_bytes, _tree(_stats(), others))))
+
+    with looking(look, SAMPLE_S):
+        work()
+    return max(largest) / MB
+
+
+@contextmanager
+def looking(look: Callable[[], object], every_s: float) -> Iterator[None]:
+    """Call *look* every so many seconds while the block runs, and once after it."""
+    done = threading.Event()
 
     def sample() -> None:
-        while not done.wait(SAMPLE_S):
-            largest.append(memory_mb(others))
+        while not done.wait(every_s):
+            look()
 
     sampler = threading.Thread(target=sample)
     sampler.start()
     try:
-        work()
+        yield
     finally:
         done.set()
         sampler.join()
-    return max(*largest, memory_mb(others))
-
-
-def memory_mb(others: Collection[int] = ()) -> float:
-    """Return the memory that this process and its descendants have now, as `largest_mb` counts it."""
-    return sum(map(_pss_bytes, _tree(_stats(), others))) / MB
+    look()
 
 
 def processes() -> dict[int, tuple[str, float]]:

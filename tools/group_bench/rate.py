@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -22,7 +22,8 @@ from support.kcl.dynamodb_local import DynamoDbLocal
 from support.kcl.group_worker import GroupWorker
 from support.kcl.worker import KclOptions, KclWorker
 from support.streams import StreamUnderTest, connection_to
-from tests.bench.memory import MB, largest_bytes, peak_bytes_of
+from tests.bench.harness import in_own_process
+from tests.bench.memory import MB, peak_bytes, peak_bytes_of
 from tools.group_bench.streams import fill
 
 SHARDS = 4
@@ -52,19 +53,26 @@ def measure_rates(records: int, turns: int, dynamodb: DynamoDbLocal, folder: Pat
             stream = StreamUnderTest(emulator.endpoint_url, name, SHARDS)
             fill(name, emulator.endpoint_url, count, RECORD_BYTES, aggregate=aggregate)
             stream.client.close()
-            found[name] = _measure(_Readers(name, count, emulator.endpoint_url, dynamodb, folder), turns)
+            readers = _Readers(name, count, emulator.endpoint_url, dynamodb.endpoint_url, folder)
+            found[name] = _measure(readers, dynamodb, turns)
     return found
 
 
-def _measure(readers: _Readers, turns: int) -> dict[str, dict[str, float]]:
-    contenders = {"follow": readers.follow, "sqlite": readers.sqlite, "dynamodb": readers.with_dynamodb}
-    # Imports and caches do not count in the CPU. The memory is that of the whole process.
-    memory_mb = {name: largest_bytes(read) / MB for name, read in contenders.items()}
+def _measure(readers: _Readers, dynamodb: DynamoDbLocal, turns: int) -> dict[str, dict[str, float]]:
+    contenders = readers.ours()
+    for read in contenders.values():
+        read()  # imports and caches do not count
+    memory_mb = {name: in_own_process(_peak_mb, readers, name) for name in contenders}
     spent = [{name: read() for name, read in contenders.items()} for _ in range(turns)]
     us = {name: median(turn[name] for turn in spent) for name in contenders}
     ratios = {name: median(turn[name] / turn["follow"] for turn in spent) for name in contenders}
-    us["kcl"], memory_mb["kcl"] = readers.kcl()
+    us["kcl"], memory_mb["kcl"] = readers.kcl(dynamodb)
     return {"us": us, "ratios": ratios, "memory_mb": memory_mb}
+
+
+def _peak_mb(readers: _Readers, name: str) -> float:
+    readers.ours()[name]()
+    return peak_bytes() / MB
 
 
 @frozen
@@ -74,8 +82,11 @@ class _Readers:
     stream: str
     records: int
     kinesis_url: str
-    dynamodb: DynamoDbLocal
+    dynamodb_url: str
     folder: Path
+
+    def ours(self) -> dict[str, Callable[[], float]]:
+        return {"follow": self.follow, "sqlite": self.sqlite, "dynamodb": self.with_dynamodb}
 
     def follow(self) -> float:
         stream = Stream.open(
@@ -93,18 +104,18 @@ class _Readers:
         return self._group(SqliteLeases(self.folder / "leases.db"))
 
     def with_dynamodb(self) -> float:
-        return self._group(DynamoLeases(endpoint_url=self.dynamodb.endpoint_url))
+        return self._group(DynamoLeases(endpoint_url=self.dynamodb_url))
 
-    def kcl(self) -> tuple[float, float]:
+    def kcl(self, dynamodb: DynamoDbLocal) -> tuple[float, float]:
         """Return the same of the KCL, and the largest memory of its process in MB."""
         application = _new_name()
-        self.dynamodb.create_lease_table(application)
+        dynamodb.create_lease_table(application)
         options = KclOptions(
             version="3.5.1",
             application=application,
             stream=self.stream,
             kinesis_url=self.kinesis_url,
-            dynamodb_url=self.dynamodb.endpoint_url,
+            dynamodb_url=self.dynamodb_url,
             settings=AT_ONCE,
             is_counting=True,
             is_cbor=False,

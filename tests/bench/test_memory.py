@@ -1,22 +1,60 @@
-"""The memory of a worker that reads stays within what the page Size and tune says, with room for differences between machines."""
+"""
+The memory of a worker that reads stays within what the page Size and tune says, with room for differences between machines. And what
+the benchmarks measure of memory is there.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.bench import group_worker, reading_worker
 from tests.bench.canned import CannedStream, canned_kinesis
+from tests.bench.memory import added_bytes
+from tests.bench.process_tree import largest_mb
 
 MB = 1_000_000
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show it")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the peak of a process")
+def test_what_work_adds() -> None:
+    """It is what the work has at once, and not what work before it had, or has left free. Linux counts pages to a megabyte or so."""
+    first, again, little = (
+        added_bytes(partial(bytes.ljust, b"", size, b"x")) for size in (99 * MB, 99 * MB, MB)
+    )
+    assert 97 * MB <= first < 110 * MB
+    assert 97 * MB <= again < 110 * MB
+    assert little < 10 * MB
+
+
+def test_the_memory_of_all_processes() -> None:
+    """Processes that work has started count, without those that are left out."""
+    kept: list[subprocess.Popen[str]] = []
+
+    def start() -> None:
+        hold = "data = bytearray(200_000_000); print(len(data), flush=True); input()"
+        kept.append(
+            subprocess.Popen(
+                [sys.executable, "-c", hold], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        )
+        assert kept[-1].stdout is not None
+        assert kept[-1].stdout.readline() == "200000000\n"
+
+    before_mb = largest_mb(lambda: None)
+    try:
+        assert largest_mb(start) >= before_mb + 150
+        assert largest_mb(lambda: None, [kept[0].pid]) < before_mb + 50
+    finally:
+        kept[0].communicate("")
+
+
 @pytest.mark.parametrize(
     ("stream", "most_bytes"),
     [
@@ -33,7 +71,6 @@ def test_a_reading_worker(stream: CannedStream, most_bytes: int) -> None:
     assert peak_bytes < most_bytes
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the peak of a process")
 @pytest.mark.parametrize(
     ("stream", "most_bytes"),
     [
